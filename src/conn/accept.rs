@@ -1,0 +1,80 @@
+//! The passive side's answers.
+
+use super::parameters::{self, Parameters};
+use crate::error::{Errno, Result};
+use crate::id::Id;
+use crate::sync_mode::Operation;
+use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
+use crate::uapi::{self, abi};
+
+/// Reject reason of the IB CM for extensions that do not fit (ECE).
+pub(crate) const REASON_VENDOR_OPTION_NOT_SUPPORTED: u8 = 35;
+
+impl Id {
+    pub(crate) fn accept(&self, given: Option<&Parameters<'_>>) -> Result<()> {
+        parameters::check(self, given)?;
+        if given.is_none() && !self.has_queue_pair() {
+            return Err(Errno::EINVAL);
+        }
+        let (max_responder, max_initiator) = parameters::device_limits(self)?;
+        let (responder_resources, initiator_depth) = self.with(|state| {
+            // What the peer asked for, unless the caller decides.
+            state.initiator_depth = given
+                .map(|given| given.initiator_depth)
+                .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
+                .unwrap_or(state.initiator_depth.min(max_initiator));
+            state.responder_resources = given
+                .map(|given| given.responder_resources)
+                .filter(|value| *value != RDMA_MAX_RESP_RES)
+                .unwrap_or(state.responder_resources.min(max_responder));
+            (state.responder_resources, state.initiator_depth)
+        });
+        let conn_param = parameters::to_kernel(self, given)?;
+        if !self.is_datagram() {
+            self.queue_pair_to_rtr(Some(responder_resources))?;
+            self.queue_pair_to_rts(Some(initiator_depth))?;
+        }
+        let ece = self.with(|state| abi::Ece {
+            // The answer repeats the asker's vendor.
+            vendor_id: state.remote_ece.0,
+            attr_mod: state.local_ece.1,
+        });
+        let sent = uapi::send(
+            self.fd()?,
+            abi::Accept { uid: self.key().raw(), conn_param, id: self.handle(), reserved: 0, ece },
+        );
+        if sent.is_err() {
+            // The command's error is the one to tell.
+            let _ = super::fail_queue_pair(self);
+            return sent;
+        }
+        if self.is_datagram() {
+            // Nothing comes back for datagrams; only the request is done with.
+            if self.is_synchronous() {
+                self.drop_kept_event();
+            }
+            return Ok(());
+        }
+        self.finish(Operation::Accept)
+    }
+
+    pub(crate) fn reject(&self, private_data: &[u8], reason: u8) -> Result<()> {
+        let mut data = [0; abi::MAX_PRIVATE_DATA];
+        let length = u8::try_from(private_data.len()).map_err(|_| Errno::EINVAL)?;
+        data[..private_data.len()].copy_from_slice(private_data);
+        uapi::send(
+            self.fd()?,
+            abi::Reject {
+                id: self.handle(),
+                private_data_len: length,
+                reason,
+                reserved: [0; 2],
+                private_data: data,
+            },
+        )
+    }
+
+    pub(crate) fn reject_ece(&self, private_data: &[u8]) -> Result<()> {
+        self.reject(private_data, REASON_VENDOR_OPTION_NOT_SUPPORTED)
+    }
+}

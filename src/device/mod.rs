@@ -1,0 +1,11 @@
+//! RDMA devices: the list of the process, lookup by what the kernel calls them, shared objects.
+
+mod contexts;
+mod list;
+mod registry;
+mod shared;
+
+pub(crate) use contexts::{free_contexts, open_contexts};
+pub(crate) use list::Identity;
+pub(crate) use registry::{find, require_any};
+pub(crate) use shared::Binding;

@@ -1,0 +1,100 @@
+//! All devices of this process. The lock covers only the list of pointers; reading the list from the
+//! system and opening a device happen outside it.
+//!
+//! # Safety
+//! The registry of a process is leaked on purpose: after fork the child starts with a new one and must
+//! not close, or wait for a lock of, what its parent has.
+#![allow(unsafe_code)]
+
+use super::list::{DeviceList, Identity};
+use super::shared::Device;
+use crate::error::{Errno, Result};
+use crate::fork;
+use crate::memory::try_box;
+use parking_lot::Mutex;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+struct Registry {
+    generation: u32,
+    devices: Mutex<Vec<Arc<Device>>>,
+}
+
+static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
+
+fn registry() -> Result<&'static Registry> {
+    let generation = fork::generation();
+    let mut current = REGISTRY.load(Ordering::Acquire);
+    loop {
+        // SAFETY: published registries are never freed.
+        if let Some(found) = unsafe { current.as_ref() } {
+            if found.generation == generation {
+                return Ok(found);
+            }
+        }
+        let fresh =
+            Box::into_raw(try_box(Registry { generation, devices: Mutex::new(Vec::new()) })?);
+        match REGISTRY.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => current = fresh,
+            Err(other) => {
+                // SAFETY: lost the race, so `fresh` is known to nobody else.
+                drop(unsafe { Box::from_raw(fresh) });
+                current = other;
+            }
+        }
+    }
+}
+
+/// Reads the list of the system and takes over what is new, drops what is gone.
+fn refresh(registry: &Registry) -> Result<Vec<Arc<Device>>> {
+    let list = Arc::new(DeviceList::read()?);
+    let mut gone = Vec::new();
+    let mut devices = registry.devices.lock();
+    let mut current = Vec::new();
+    current.try_reserve(list.entries().len()).map_err(|_| Errno::ENOMEM)?;
+    for &entry in list.entries() {
+        // An entry is the same device exactly when it is the same pointer: libibverbs keeps its
+        // device structs for as long as one list or context refers to them, and we hold one.
+        let known = devices.iter().find(|device| device.is(entry)).map(Arc::clone);
+        current.push(known.unwrap_or_else(|| Arc::new(Device::new(&list, entry))));
+    }
+    let snapshot = current.clone();
+    gone.append(&mut devices);
+    *devices = current;
+    drop(devices);
+    // Closing a device may sleep: after the lock.
+    drop(gone);
+    Ok(snapshot)
+}
+
+/// ENODEV where the machine has no RDMA device at all.
+pub(crate) fn require_any() -> Result<()> {
+    let registry = registry()?;
+    if !registry.devices.lock().is_empty() {
+        return Ok(());
+    }
+    if refresh(registry)?.is_empty() { Err(Errno::ENODEV) } else { Ok(()) }
+}
+
+/// The device that the kernel means, open.
+pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
+    let registry = registry()?;
+    let matching = |devices: &[Arc<Device>]| {
+        devices.iter().find(|device| device.identity().matches(identity)).map(Arc::clone)
+    };
+    let known = matching(&registry.devices.lock());
+    let device = match known {
+        Some(device) => device,
+        None => matching(&refresh(registry)?).ok_or(Errno::ENODEV)?,
+    };
+    device.context()?;
+    Ok(device)
+}
+
+/// All devices that can be opened now, in the order of the system.
+pub(super) fn openable() -> Result<Vec<Arc<Device>>> {
+    let mut devices = refresh(registry()?)?;
+    devices.retain(|device| device.context().is_ok());
+    if devices.is_empty() { Err(Errno::ENODEV) } else { Ok(devices) }
+}

@@ -1,0 +1,219 @@
+//! One device: opened at first use, closed when it is gone and nobody uses it; the protection domain
+//! that ids without one of their own share.
+//!
+//! # Safety
+//! `entry` stays valid while `list` is held; contexts and domains are given up only by their owner.
+#![allow(unsafe_code)]
+
+use super::list::{DeviceList, Identity, name_of};
+use crate::error::Result;
+use crate::log;
+use crate::verbs::{Context, ProtectionDomain};
+use once_cell::sync::OnceCell;
+use parking_lot::Mutex;
+use rdma_sys::ibv_device;
+use std::sync::Arc;
+
+const LINK_LAYER_INFINIBAND: u8 = 1;
+const LINK_LAYER_UNSPECIFIED: u8 = 0;
+
+/// What is known of an open device.
+struct Opened {
+    context: Context,
+    /// By port number less one.
+    infiniband_ports: Vec<bool>,
+    max_responder_resources: u8,
+    max_initiator_depth: u8,
+}
+
+/// A device of the registry.
+pub(crate) struct Device {
+    entry: *mut ibv_device,
+    identity: Identity,
+    opened: OnceCell<Opened>,
+    domain: Mutex<SharedDomain>,
+    list: Arc<DeviceList>,
+}
+
+#[derive(Default)]
+struct SharedDomain {
+    users: usize,
+    domain: Option<ProtectionDomain>,
+}
+
+// SAFETY: the entry belongs to the held list, which libibverbs lets any thread read.
+unsafe impl Send for Device {}
+// SAFETY: as above.
+unsafe impl Sync for Device {}
+
+impl Device {
+    pub(super) fn new(list: &Arc<DeviceList>, entry: *mut ibv_device) -> Device {
+        Device {
+            entry,
+            // SAFETY: an entry of the list that is held below.
+            identity: unsafe { Identity::of(entry) },
+            opened: OnceCell::new(),
+            domain: Mutex::default(),
+            list: Arc::clone(list),
+        }
+    }
+
+    pub(super) fn is(&self, entry: *mut ibv_device) -> bool {
+        self.entry == entry
+    }
+
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    pub(crate) fn name(&self) -> String {
+        let _held = &self.list;
+        // SAFETY: an entry of the held list.
+        unsafe { name_of(self.entry) }
+    }
+
+    /// Opens the device; a failure is not remembered, the next call tries again.
+    fn opened(&self) -> Result<&Opened> {
+        self.opened.get_or_try_init(|| {
+            // SAFETY: an entry of the held list.
+            let context = unsafe { Context::open(self.entry) }.inspect_err(|error| {
+                log::line(format_args!("cannot open device {}: {error}", self.name()));
+            })?;
+            describe(context).inspect_err(|_| {
+                // SAFETY: opened above, known to nobody else.
+                unsafe { context.close() };
+            })
+        })
+    }
+
+    pub(crate) fn context(&self) -> Result<Context> {
+        Ok(self.opened()?.context)
+    }
+
+    pub(crate) fn max_responder_resources(&self) -> u8 {
+        self.opened.get().map_or(0, |opened| opened.max_responder_resources)
+    }
+
+    pub(crate) fn max_initiator_depth(&self) -> u8 {
+        self.opened.get().map_or(0, |opened| opened.max_initiator_depth)
+    }
+
+    /// Whether a port speaks InfiniBand itself rather than Ethernet; false for ports out of range.
+    pub(crate) fn is_infiniband(&self, port: u8) -> bool {
+        let ports = self.opened.get().map_or(&[][..], |opened| &opened.infiniband_ports);
+        usize::from(port)
+            .checked_sub(1)
+            .and_then(|index| ports.get(index))
+            .is_some_and(|infiniband| *infiniband)
+    }
+
+    /// Counts a user of the shared protection domain, which the first one makes.
+    fn join_domain(&self) -> Result<ProtectionDomain> {
+        let context = self.context()?;
+        {
+            let mut shared = self.domain.lock();
+            if let Some(domain) = shared.domain {
+                shared.users += 1;
+                return Ok(domain);
+            }
+        }
+        // Made without the lock; whoever comes second gives his up.
+        let fresh = context.alloc_pd()?;
+        let mut shared = self.domain.lock();
+        shared.users += 1;
+        match shared.domain {
+            None => {
+                shared.domain = Some(fresh);
+                Ok(fresh)
+            }
+            Some(domain) => {
+                drop(shared);
+                // SAFETY: made above, known to nobody else.
+                let _ = unsafe { fresh.dealloc() };
+                Ok(domain)
+            }
+        }
+    }
+
+    fn leave_domain(&self) {
+        let mut shared = self.domain.lock();
+        shared.users -= 1;
+        if shared.users > 0 {
+            return;
+        }
+        let Some(domain) = shared.domain.take() else { return };
+        drop(shared);
+        // SAFETY: on success no object is left in it.
+        if unsafe { domain.dealloc() }.is_err() {
+            // The application still has objects in it: keep it for the next user.
+            let mut shared = self.domain.lock();
+            if shared.domain.is_none() {
+                shared.domain = Some(domain);
+            }
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if let Some(opened) = self.opened.take() {
+            if let Some(domain) = self.domain.get_mut().domain.take() {
+                // SAFETY: no id uses the device any more.
+                let _ = unsafe { domain.dealloc() };
+            }
+            // SAFETY: as above; only devices that left the registry are dropped.
+            unsafe { opened.context.close() };
+        }
+    }
+}
+
+fn describe(context: Context) -> Result<Opened> {
+    let device = context.query_device()?;
+    let ports = (1..=device.phys_port_cnt)
+        .map(|port| {
+            let attr = context.query_port(port)?;
+            // Old providers leave the link layer open; they only know InfiniBand.
+            Ok(matches!(attr.link_layer, LINK_LAYER_INFINIBAND | LINK_LAYER_UNSPECIFIED))
+        })
+        .collect::<Result<Vec<bool>>>()?;
+    let limit = |value: libc::c_int| value.clamp(0, 255) as u8;
+    Ok(Opened {
+        context,
+        infiniband_ports: ports,
+        max_responder_resources: limit(device.max_qp_rd_atom),
+        max_initiator_depth: limit(device.max_qp_init_rd_atom),
+    })
+}
+
+/// An id's use of a device: keeps it open and the shared domain alive.
+pub(crate) struct Binding {
+    device: Arc<Device>,
+    domain: ProtectionDomain,
+    context: Context,
+}
+
+impl Binding {
+    pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
+        let context = device.context()?;
+        let domain = device.join_domain()?;
+        Ok(Binding { device, domain, context })
+    }
+
+    pub(crate) fn device(&self) -> &Arc<Device> {
+        &self.device
+    }
+
+    pub(crate) fn domain(&self) -> ProtectionDomain {
+        self.domain
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        self.context
+    }
+}
+
+impl Drop for Binding {
+    fn drop(&mut self) {
+        self.device.leave_domain();
+    }
+}

@@ -1,0 +1,106 @@
+//! The one error type: a positive errno. `export::ret` is the only place that stores it for C.
+
+use std::num::NonZeroI32;
+
+/// A positive errno value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Errno(NonZeroI32);
+
+/// What every fallible operation of the library returns.
+pub type Result<T> = std::result::Result<T, Errno>;
+
+macro_rules! named {
+    ($($name:ident)*) => {
+        $(#[allow(missing_docs)] pub const $name: Errno = Errno::of(libc::$name);)*
+
+        fn name(self) -> Option<&'static str> {
+            match self.raw() {
+                $(libc::$name => Some(stringify!($name)),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+impl Errno {
+    /// Takes the sign off; zero, which no failing call should report, becomes EIO.
+    #[must_use]
+    pub const fn of(value: i32) -> Errno {
+        let value = value.saturating_abs();
+        match NonZeroI32::new(value) {
+            Some(value) => Errno(value),
+            None => Errno::of(libc::EIO),
+        }
+    }
+
+    named! {
+        EPERM ENOENT EINTR EIO ENXIO EBADF EAGAIN ENOMEM EACCES EFAULT EBUSY ENODEV EINVAL EMFILE
+        ENOSPC EPIPE ENODATA ENOSYS EPROTO EADDRINUSE EADDRNOTAVAIL EAFNOSUPPORT EALREADY
+        ECONNREFUSED ECONNRESET EDESTADDRREQ EHOSTUNREACH EISCONN EMSGSIZE ENOBUFS ENOTCONN
+        ENOTSOCK EOPNOTSUPP EPROTONOSUPPORT ETIMEDOUT EINPROGRESS ECONNABORTED EOVERFLOW
+        ENETUNREACH ESHUTDOWN ENOLCK ENOPROTOOPT ECANCELED EBADMSG
+    }
+
+    /// The errno that the last failing C call of this thread left.
+    #[must_use]
+    pub fn last() -> Errno {
+        Errno::of(std::io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO))
+    }
+
+    /// The number as C knows it, above zero.
+    #[must_use]
+    pub const fn raw(self) -> i32 {
+        self.0.get()
+    }
+
+    /// Reads the return value of a C call that gives an error number itself (most of libibverbs).
+    pub fn check(returned: i32) -> Result<()> {
+        match returned {
+            0 => Ok(()),
+            -1 => Err(Errno::last()),
+            code => Err(Errno::of(code)),
+        }
+    }
+}
+
+impl std::fmt::Debug for Errno {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.name() {
+            Some(name) => f.write_str(name),
+            None => write!(f, "errno {}", self.raw()),
+        }
+    }
+}
+
+impl std::fmt::Display for Errno {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Errno {}
+
+impl From<std::io::Error> for Errno {
+    fn from(error: std::io::Error) -> Errno {
+        Errno::of(error.raw_os_error().unwrap_or(libc::EIO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Errno;
+
+    #[test]
+    fn values_are_always_positive() {
+        for (given, kept) in [(22, 22), (-22, 22), (0, libc::EIO), (i32::MIN, i32::MAX)] {
+            assert_eq!(Errno::of(given).raw(), kept);
+        }
+    }
+
+    #[test]
+    fn verbs_results_are_read_by_their_own_rule() {
+        assert_eq!(Errno::check(0), Ok(()));
+        assert_eq!(Errno::check(libc::ENOMEM), Err(Errno::ENOMEM));
+        assert_eq!(Errno::check(-libc::EINVAL), Err(Errno::EINVAL));
+    }
+}

@@ -1,0 +1,113 @@
+//! Event channels: an open rdma_cm device, and the public struct around it.
+//!
+//! # Safety
+//! `Channel` starts with the public struct, so a pointer to it is one to the channel.
+#![allow(unsafe_code)]
+
+use crate::device;
+use crate::error::{Errno, Result};
+use crate::fork::Owner;
+use crate::memory::try_box;
+use crate::types::rdma_event_channel;
+use crate::uapi;
+use std::mem::offset_of;
+use std::os::fd::{IntoRawFd, RawFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// An open rdma_cm device. Ids share it, so that one which outlives its channel gets EBADF and not
+/// whatever file has the number by then.
+pub(crate) struct DeviceFile {
+    fd: RawFd,
+    closed: AtomicBool,
+    owner: Owner,
+}
+
+impl DeviceFile {
+    fn open() -> Result<Arc<DeviceFile>> {
+        let fd = uapi::open()?.into_raw_fd();
+        Ok(Arc::new(DeviceFile { fd, closed: AtomicBool::new(false), owner: Owner::current() }))
+    }
+
+    /// The descriptor, for a command: EBADF when closed, EPERM in a fork's child.
+    #[inline]
+    pub(crate) fn fd(&self) -> Result<RawFd> {
+        if self.closed.load(Ordering::Acquire) {
+            return Err(Errno::EBADF);
+        }
+        self.owner.check()?;
+        Ok(self.fd)
+    }
+
+    /// Whether commands may be sent, asked without waiting.
+    pub(crate) fn is_usable(&self) -> bool {
+        !self.closed.load(Ordering::Acquire) && self.owner.is_ours()
+    }
+
+    /// Whether this process, and not its parent, made the kernel objects behind it.
+    pub(crate) fn is_owned(&self) -> bool {
+        self.owner.is_ours()
+    }
+
+    fn close(&self) {
+        if !self.closed.swap(true, Ordering::AcqRel) {
+            // SAFETY: ours, and closed once.
+            unsafe { libc::close(self.fd) };
+        }
+    }
+}
+
+impl Drop for DeviceFile {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What `struct rdma_event_channel *` points to.
+#[repr(C)]
+pub(crate) struct Channel {
+    public: rdma_event_channel,
+    file: Arc<DeviceFile>,
+}
+
+const _: () = assert!(offset_of!(Channel, public) == 0);
+
+impl Channel {
+    pub(crate) fn create() -> Result<Box<Channel>> {
+        device::require_any()?;
+        let file = DeviceFile::open()?;
+        try_box(Channel { public: rdma_event_channel { fd: file.fd }, file })
+    }
+
+    /// # Safety
+    /// A valid channel pointer or NULL.
+    pub(crate) unsafe fn from_c<'a>(channel: *mut rdma_event_channel) -> Result<&'a Channel> {
+        // SAFETY: by contract.
+        unsafe { channel.cast::<Channel>().as_ref() }.ok_or(Errno::EINVAL)
+    }
+
+    pub(crate) fn into_c(self: Box<Channel>) -> *mut rdma_event_channel {
+        Box::into_raw(self).cast()
+    }
+
+    /// Closes and frees a channel; NULL is nothing.
+    ///
+    /// # Safety
+    /// A valid channel pointer that is not used again, or NULL.
+    pub(crate) unsafe fn destroy(channel: *mut rdma_event_channel) {
+        if channel.is_null() {
+            return;
+        }
+        // SAFETY: by contract, from `into_c`.
+        let channel = unsafe { Box::from_raw(channel.cast::<Channel>()) };
+        channel.file.close();
+    }
+
+    pub(crate) fn as_c(&self) -> *mut rdma_event_channel {
+        (&raw const self.public).cast_mut()
+    }
+
+    pub(crate) fn file(&self) -> &Arc<DeviceFile> {
+        &self.file
+    }
+}

@@ -1,0 +1,178 @@
+//! One event on its way to C and back.
+//!
+//! # Safety
+//! `Message` starts with the public struct, so a pointer to it is one to the message; the public
+//! parameters point into the message itself, which does not move while C has it (it is boxed).
+#![allow(unsafe_code)]
+
+use crate::error::Result;
+use crate::id::HeldId;
+use crate::index::Hold;
+use crate::memory::try_box;
+use crate::multicast::Membership;
+use crate::types::{
+    rdma_cm_event, rdma_cm_event_type, rdma_cm_id, rdma_conn_param, rdma_event_param, rdma_ud_param,
+};
+use crate::uapi::abi;
+use libc::c_void;
+use std::mem::{MaybeUninit, offset_of};
+use std::ptr;
+
+/// The debt of an event to its id: while it is held the id cannot go, dropping it acknowledges.
+pub(crate) struct Report {
+    id: HeldId,
+    membership: Option<Hold<Membership>>,
+}
+
+impl Report {
+    pub(super) fn new(id: HeldId) -> Report {
+        Report { id, membership: None }
+    }
+
+    pub(super) fn of_membership(id: HeldId, membership: Hold<Membership>) -> Report {
+        Report { id, membership: Some(membership) }
+    }
+}
+
+impl Drop for Report {
+    fn drop(&mut self) {
+        if let Some(membership) = &self.membership {
+            membership.acknowledge();
+        }
+        self.id.acknowledge();
+    }
+}
+
+/// What `struct rdma_cm_event *` points to.
+#[repr(C)]
+pub(crate) struct Message {
+    public: rdma_cm_event,
+    private_data: [u8; abi::MAX_PRIVATE_DATA],
+    report: Report,
+}
+
+const _: () = assert!(offset_of!(Message, public) == 0);
+
+/// Memory for a message, taken before the kernel gives the event away.
+pub(super) struct Room(Box<MaybeUninit<Message>>);
+
+impl Room {
+    pub(super) fn reserve() -> Result<Room> {
+        try_box(MaybeUninit::uninit()).map(Room)
+    }
+
+    pub(super) fn fill(
+        self,
+        report: Report,
+        event: rdma_cm_event_type,
+        status: i32,
+    ) -> Box<Message> {
+        let public = rdma_cm_event {
+            id: report.id.as_c(),
+            listen_id: ptr::null_mut(),
+            event,
+            status,
+            param: no_parameters(),
+        };
+        Box::write(self.0, Message { public, private_data: [0; abi::MAX_PRIVATE_DATA], report })
+    }
+}
+
+fn no_parameters() -> rdma_event_param {
+    // SAFETY: pointers and integers: valid when zero.
+    unsafe { MaybeUninit::zeroed().assume_init() }
+}
+
+impl Message {
+    pub(crate) fn into_c(self: Box<Message>) -> *mut rdma_cm_event {
+        Box::into_raw(self).cast()
+    }
+
+    /// # Safety
+    /// NULL or an event that `into_c` gave away, once.
+    pub(crate) unsafe fn from_c(event: *mut rdma_cm_event) -> Option<Box<Message>> {
+        // SAFETY: by contract.
+        (!event.is_null()).then(|| unsafe { Box::from_raw(event.cast::<Message>()) })
+    }
+
+    pub(crate) fn event(&self) -> rdma_cm_event_type {
+        self.public.event
+    }
+
+    pub(crate) fn status(&self) -> i32 {
+        self.public.status
+    }
+
+    /// The id that C sees: the child of a connection request, else the one the event is about.
+    pub(crate) fn id(&self) -> *mut rdma_cm_id {
+        self.public.id
+    }
+
+    /// The id that the event was reported for.
+    pub(super) fn owner(&self) -> HeldId {
+        self.report.id.clone()
+    }
+
+    pub(super) fn membership(&self) -> Option<Hold<Membership>> {
+        self.report.membership.clone()
+    }
+
+    pub(super) fn set_outcome(&mut self, event: rdma_cm_event_type, status: i32) {
+        self.public.event = event;
+        self.public.status = status;
+    }
+
+    pub(super) fn set_request(&mut self, child: *mut rdma_cm_id) {
+        self.public.listen_id = self.public.id;
+        self.public.id = child;
+    }
+
+    pub(super) fn set_arg(&mut self, arg: u64) {
+        self.public.param = rdma_event_param { arg };
+    }
+
+    pub(super) fn set_conn(&mut self, from: &abi::ConnParam) {
+        let private_data = self.keep_private_data(&from.private_data, from.private_data_len);
+        self.public.param = no_parameters();
+        self.public.param.conn = rdma_conn_param {
+            private_data,
+            private_data_len: from.private_data_len,
+            responder_resources: from.responder_resources,
+            initiator_depth: from.initiator_depth,
+            flow_control: from.flow_control,
+            retry_count: from.retry_count,
+            rnr_retry_count: from.rnr_retry_count,
+            srq: from.srq,
+            qp_num: from.qp_num,
+        };
+    }
+
+    pub(super) fn set_ud(&mut self, from: &abi::UdParam) {
+        let private_data = self.keep_private_data(&from.private_data, from.private_data_len);
+        let ud = rdma_ud_param {
+            private_data,
+            private_data_len: from.private_data_len,
+            ah_attr: crate::qp::address_handle(&from.ah_attr),
+            qp_num: from.qp_num,
+            qkey: from.qkey,
+        };
+        self.public.param = rdma_event_param { ud };
+    }
+
+    /// Multicast events carry the context of the join where others have private data.
+    pub(super) fn set_join_context(&mut self, context: *mut c_void) {
+        self.public.param.ud.private_data = context;
+    }
+
+    fn keep_private_data(
+        &mut self,
+        from: &[u8; abi::MAX_PRIVATE_DATA],
+        length: u8,
+    ) -> *const c_void {
+        if length == 0 {
+            return ptr::null();
+        }
+        self.private_data = *from;
+        (&raw const self.private_data).cast()
+    }
+}

@@ -1,0 +1,124 @@
+//! Who may touch the kernel objects behind a descriptor after fork.
+//!
+//! A child inherits the descriptors of its parent, and a command on one of them acts on the parent's
+//! own objects. So each owner records in which process generation it was made. A child is refused,
+//! except where the maker has ended (daemon(3)): then there is nobody left to disturb and the child
+//! takes the object over.
+//!
+//! # Safety
+//! pthread_atfork and system calls without pointers into Rust data.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use crate::log;
+use once_cell::sync::OnceCell;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// How long a refusal waits for a maker that may just be on its way out.
+const PARTING_MS: libc::c_int = 100;
+
+static GENERATION: AtomicU32 = AtomicU32::new(1);
+
+extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Number of forks between the first process that used the library and this one.
+pub(crate) fn generation() -> u32 {
+    static REGISTERED: OnceCell<()> = OnceCell::new();
+    REGISTERED.get_or_init(|| {
+        // SAFETY: the handler only touches an atomic; the library is linked with -z nodelete. A failed
+        // registration (no memory) leaves the rule unenforced, as it is in the C library.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    });
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// The process that a kernel object belongs to.
+#[derive(Debug)]
+pub(crate) struct Owner {
+    generation: AtomicU32,
+    process: libc::pid_t,
+    refused: AtomicBool,
+}
+
+impl Owner {
+    pub(crate) fn current() -> Owner {
+        Owner {
+            generation: AtomicU32::new(generation()),
+            // SAFETY: no arguments.
+            process: unsafe { libc::getpid() },
+            refused: AtomicBool::new(false),
+        }
+    }
+
+    /// EPERM in a child whose parent still lives.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.generation.load(Ordering::Relaxed) == GENERATION.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        self.adopt(PARTING_MS)
+    }
+
+    /// Whether this process may act on the object, without waiting for anybody.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.generation.load(Ordering::Relaxed) == GENERATION.load(Ordering::Relaxed)
+            || self.adopt(0).is_ok()
+    }
+
+    #[cold]
+    fn adopt(&self, patience_ms: libc::c_int) -> Result<()> {
+        let patience = if self.refused.load(Ordering::Relaxed) { 0 } else { patience_ms };
+        if has_ended(self.process, patience) {
+            self.generation.store(generation(), Ordering::Relaxed);
+            return Ok(());
+        }
+        if patience_ms > 0 && !self.refused.swap(true, Ordering::Relaxed) {
+            log::line(format_args!(
+                "refused: the object belongs to process {}, which still runs",
+                self.process
+            ));
+        }
+        Err(Errno::EPERM)
+    }
+}
+
+fn has_ended(process: libc::pid_t, patience_ms: libc::c_int) -> bool {
+    // SAFETY: no pointers.
+    let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, process, 0) };
+    let Ok(pidfd) = libc::c_int::try_from(pidfd) else { return false };
+    if pidfd < 0 {
+        // SAFETY: signal 0 only asks.
+        return unsafe { libc::kill(process, 0) } != 0 && Errno::last() == Errno::of(libc::ESRCH);
+    }
+    let mut poll = libc::pollfd { fd: pidfd, events: libc::POLLIN, revents: 0 };
+    // SAFETY: one live pollfd; the descriptor is ours to close.
+    let ready = unsafe {
+        let ready = libc::poll(&raw mut poll, 1, patience_ms);
+        libc::close(pidfd);
+        ready
+    };
+    ready == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn own_objects_are_ours() {
+        let owner = Owner::current();
+        assert_eq!(owner.check(), Ok(()));
+        assert!(owner.is_ours());
+    }
+
+    #[test]
+    fn a_living_process_is_not_taken_from() {
+        // SAFETY: no arguments.
+        let own = unsafe { libc::getpid() };
+        assert!(!has_ended(own, 0));
+        // No process has the largest number.
+        assert!(has_ended(libc::pid_t::MAX, 0));
+    }
+}

@@ -1,0 +1,66 @@
+//! Binding and resolving addresses.
+
+use super::Id;
+use crate::error::{Errno, Result};
+use crate::sync_mode::Operation;
+use crate::types::SocketAddress;
+use crate::uapi::{self, abi};
+
+/// Limit of each resolving step where the caller gives none (rdma_create_ep).
+pub(crate) const DEFAULT_TIMEOUT_MS: i32 = 2000;
+
+impl Id {
+    pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
+        uapi::send(
+            self.fd()?,
+            abi::Bind {
+                id: self.handle(),
+                addr_size: address.length() as u16,
+                reserved: 0,
+                addr: address.into(),
+            },
+        )?;
+        self.note_family(address);
+        self.query_addresses()
+    }
+
+    pub(crate) fn resolve_address(
+        &self,
+        source: Option<&SocketAddress>,
+        destination: &SocketAddress,
+        timeout_ms: i32,
+    ) -> Result<()> {
+        uapi::send(
+            self.fd()?,
+            abi::ResolveAddr {
+                id: self.handle(),
+                timeout_ms: timeout_ms as u32,
+                src_size: source.map_or(0, |address| address.length() as u16),
+                dst_size: destination.length() as u16,
+                reserved: 0,
+                src_addr: source.map_or(abi::Storage::ZERO, Into::into),
+                dst_addr: destination.into(),
+            },
+        )?;
+        self.note_family(destination);
+        self.set_destination(destination.bytes());
+        self.finish(Operation::ResolveAddress)
+    }
+
+    pub(crate) fn resolve_route(&self, timeout_ms: i32) -> Result<()> {
+        if self.context().is_err() {
+            return Err(Errno::EINVAL);
+        }
+        uapi::send(
+            self.fd()?,
+            abi::ResolveRoute { id: self.handle(), timeout_ms: timeout_ms as u32 },
+        )?;
+        self.finish(Operation::ResolveRoute)
+    }
+
+    fn note_family(&self, address: &SocketAddress) {
+        if address.is_ib() {
+            self.with(|state| state.uses_ib_addresses = true);
+        }
+    }
+}

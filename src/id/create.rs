@@ -1,0 +1,196 @@
+//! Makes and ends ids.
+//!
+//! # Safety
+//! An id is boxed, published under its key, and freed by `destroy` after its key is retired.
+#![allow(unsafe_code)]
+
+use super::{IDS, Id, State};
+use crate::acknowledge::Acknowledgements;
+use crate::error::{Errno, Result};
+use crate::event::{Channel, DeviceFile, Message};
+use crate::memory::try_box;
+use crate::multicast;
+use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, rdma_port_space};
+use crate::uapi::{self, abi};
+use libc::c_void;
+use parking_lot::Mutex;
+use rdma_sys::ibv_qp_type;
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Makes an id in the kernel and here. Without a channel it gets one of its own and is synchronous.
+pub(crate) fn create(
+    channel: Option<&Channel>,
+    context: *mut c_void,
+    port_space: rdma_port_space,
+    qp_type: ibv_qp_type::Type,
+) -> Result<&'static Id> {
+    let own_channel = match channel {
+        Some(_) => None,
+        None => Some(Channel::create()?),
+    };
+    let used = match (channel, &own_channel) {
+        (Some(channel), _) => channel,
+        (None, Some(own)) => own,
+        (None, None) => return Err(Errno::EINVAL),
+    };
+    let fd = used.file().fd()?;
+    let id = allocate(used.as_c(), Arc::clone(used.file()), context, port_space, qp_type)?;
+    id.synchronous.store(own_channel.is_some(), Ordering::Release);
+    *id.own_channel.lock() = own_channel;
+    let made = uapi::call(
+        fd,
+        abi::CreateId {
+            uid: id.key.raw(),
+            response: 0,
+            ps: port_space as u16,
+            qp_type: qp_type as u8,
+            reserved: [0; 5],
+        },
+    );
+    match made {
+        Ok(answer) => {
+            id.handle.store(answer.id, Ordering::Relaxed);
+            Ok(id)
+        }
+        Err(error) => {
+            // SAFETY: nobody else has seen the id.
+            unsafe { free(id) };
+            Err(error)
+        }
+    }
+}
+
+/// The queue pair type that a port space means where none is given.
+pub(crate) fn default_qp_type(port_space: rdma_port_space) -> ibv_qp_type::Type {
+    match port_space {
+        RDMA_PS_IPOIB | RDMA_PS_UDP => ibv_qp_type::IBV_QPT_UD,
+        _ => ibv_qp_type::IBV_QPT_RC,
+    }
+}
+
+/// The id for a connection request; the kernel has made its side already.
+pub(crate) fn child_of(listener: &Id, handle: u32) -> Result<&'static Id> {
+    let channel = listener.public(|id| id.channel);
+    let child = allocate(
+        channel,
+        listener.file(),
+        listener.user_context(),
+        listener.port_space(),
+        listener.qp_type(),
+    )?;
+    child.handle.store(handle, Ordering::Relaxed);
+    let uses_ib_addresses = listener.with(|state| state.uses_ib_addresses);
+    child.with(|state| {
+        state.is_child = true;
+        state.uses_ib_addresses = uses_ib_addresses;
+    });
+    Ok(child)
+}
+
+fn allocate(
+    channel: *mut rdma_event_channel,
+    file: Arc<DeviceFile>,
+    context: *mut c_void,
+    port_space: rdma_port_space,
+    qp_type: ibv_qp_type::Type,
+) -> Result<&'static Id> {
+    // SAFETY: pointers, integers and addresses: valid when zero.
+    let mut public: rdma_cm_id = unsafe { MaybeUninit::zeroed().assume_init() };
+    public.channel = channel;
+    public.context = context;
+    public.ps = port_space;
+    public.qp_type = qp_type;
+    let key = IDS.reserve()?;
+    let id = try_box(Id {
+        public: UnsafeCell::new(public),
+        key,
+        handle: AtomicU32::new(0),
+        file: Mutex::new(file),
+        synchronous: AtomicBool::new(false),
+        own_channel: Mutex::new(None),
+        acknowledgements: Acknowledgements::default(),
+        pins: super::Pins::default(),
+        state: Mutex::new(State::default()),
+    });
+    let id = match id {
+        Ok(id) => Box::leak(id),
+        Err(error) => {
+            IDS.retire(key);
+            return Err(error);
+        }
+    };
+    // SAFETY: leaked, and freed only after its key is retired.
+    unsafe { IDS.publish(key, NonNull::from(&mut *id)) };
+    Ok(id)
+}
+
+/// # Safety
+/// The id is not used after this.
+unsafe fn free(id: &'static Id) {
+    multicast::forget_all(id);
+    IDS.retire(id.key);
+    // SAFETY: made by `allocate`; its key is retired, so nothing in the library refers to it.
+    let id = unsafe { Box::from_raw((&raw const *id).cast_mut()) };
+    // The channel goes last: the device keeps its events until then.
+    drop(id);
+}
+
+impl Id {
+    /// Ends the id: no more events, then waits until those that were reported are acknowledged.
+    ///
+    /// The id is gone afterwards whatever the kernel says; an error tells that the kernel did not
+    /// know it.
+    ///
+    /// # Safety
+    /// The id is not used after this.
+    pub(crate) unsafe fn destroy(&'static self) -> Result<()> {
+        let file = self.file();
+        if !file.is_usable() {
+            return self.destroy_locally(&file);
+        }
+        let reported =
+            uapi::call(file.fd()?, abi::DestroyId { response: 0, id: self.handle(), reserved: 0 });
+        let result = match reported {
+            Ok(answer) => {
+                self.drop_kept_event();
+                self.acknowledgements.wait_for(answer.events_reported, &"rdma_destroy_id");
+                Ok(())
+            }
+            Err(error) => {
+                self.drop_kept_event();
+                Err(error)
+            }
+        };
+        // SAFETY: by contract.
+        unsafe { free(self) };
+        result
+    }
+
+    /// In a fork's child, or when the channel was closed first: the kernel's id is the parent's
+    /// business, or gone with the channel.
+    fn destroy_locally(&'static self, file: &DeviceFile) -> Result<()> {
+        self.drop_kept_event();
+        // What the parent holds of the device must not be closed here.
+        if !file.is_owned() {
+            std::mem::forget(self.with(|state| state.binding.take()));
+            if IDS.abandon(self.key) {
+                // SAFETY: nothing refers to it, and the caller gave it up.
+                drop(unsafe { Box::from_raw((&raw const *self).cast_mut()) });
+            }
+            return Ok(());
+        }
+        // SAFETY: the caller gave it up.
+        unsafe { free(self) };
+        Ok(())
+    }
+
+    /// Gives back the event that the last synchronous call left in `id->event`.
+    pub(crate) fn drop_kept_event(&self) {
+        // SAFETY: NULL or the event that a synchronous call kept.
+        drop(unsafe { Message::from_c(self.take_event()) });
+    }
+}

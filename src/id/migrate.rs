@@ -1,0 +1,43 @@
+//! Moves an id to another event channel.
+
+use super::Id;
+use crate::error::{Errno, Result};
+use crate::event::Channel;
+use crate::uapi::{self, abi};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+impl Id {
+    /// Events that wait in the kernel move along; waits until the reported ones are acknowledged.
+    /// Without a channel the id becomes synchronous.
+    pub(crate) fn migrate(&self, channel: Option<&Channel>) -> Result<()> {
+        if self.is_synchronous() && channel.is_none() {
+            return Err(Errno::EINVAL);
+        }
+        let fresh = match channel {
+            Some(_) => None,
+            None => Some(Channel::create()?),
+        };
+        let target = match (channel, &fresh) {
+            (Some(channel), _) => channel,
+            (None, Some(fresh)) => fresh,
+            (None, None) => return Err(Errno::EINVAL),
+        };
+        let answer = uapi::call(
+            target.file().fd()?,
+            abi::MigrateId { response: 0, id: self.handle(), fd: self.fd()? as u32 },
+        )?;
+        let public_channel = target.as_c();
+        let file = Arc::clone(target.file());
+        let before = std::mem::replace(&mut *self.file.lock(), file);
+        self.public(|id| id.channel = public_channel);
+        self.synchronous.store(fresh.is_some(), Ordering::Release);
+        let own_before = std::mem::replace(&mut *self.own_channel.lock(), fresh);
+        if own_before.is_some() {
+            self.drop_kept_event();
+        }
+        self.acknowledgements.wait_for(answer.events_reported, &"rdma_migrate_id");
+        drop((own_before, before));
+        Ok(())
+    }
+}

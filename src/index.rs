@@ -1,0 +1,394 @@
+//! A table of live objects by 64-bit key, for what the kernel hands back to us.
+//!
+//! Kernel answers carry a number that we chose. It is a key here, never a pointer: a stale, zero or
+//! made-up key finds nothing. Looking up and letting go take no lock and never wait. Retiring waits
+//! until nobody holds the object any more; slots live for ever, so a late release is always safe.
+//!
+//! # Safety
+//! A slot's pointer is dereferenced only while a hold on a live slot of the right generation is
+//! counted in its state word, and `retire` returns only after the last hold is gone.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use parking_lot::{Condvar, Mutex};
+use std::alloc::Layout;
+use std::ops::Deref;
+use std::ptr::{self, NonNull};
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+const FIRST_SEGMENT: u32 = 64;
+const SEGMENTS: usize = 20;
+const LIVE: u64 = 1 << 31;
+const HOLDS: u64 = LIVE - 1;
+const NO_SLOT: u32 = 0;
+
+/// Generation in the upper half, slot number plus one in the lower: never zero.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Key(u64);
+
+impl Key {
+    /// The number to give to the kernel.
+    pub(crate) fn raw(self) -> u64 {
+        self.0
+    }
+
+    fn generation(self) -> u64 {
+        self.0 >> 32
+    }
+
+    /// Slot number plus one.
+    fn slot(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+struct Slot<T> {
+    /// Generation (32 bits), live (1), number of holds (31).
+    state: AtomicU64,
+    value: AtomicPtr<T>,
+    /// The next free slot, plus one.
+    next_free: AtomicU32,
+    /// Sleepers in `retire`.
+    lock: Mutex<()>,
+    released: Condvar,
+}
+
+/// See the module text. Meant for statics: slots are never freed.
+pub(crate) struct Table<T> {
+    segments: [AtomicPtr<Slot<T>>; SEGMENTS],
+    /// Head of the free list: a change counter against ABA (32 bits) and a slot number plus one.
+    free: AtomicU64,
+    /// Slots handed out so far, plus one.
+    used: AtomicU32,
+}
+
+/// Keeps an object of the table alive.
+pub(crate) struct Hold<T: 'static> {
+    slot: &'static Slot<T>,
+    value: NonNull<T>,
+}
+
+// SAFETY: a Hold gives shared access to a T from any thread that has it.
+unsafe impl<T: Sync> Send for Hold<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Hold<T> {}
+
+impl<T> Table<T> {
+    pub(crate) const fn new() -> Table<T> {
+        Table {
+            segments: [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS],
+            free: AtomicU64::new(0),
+            used: AtomicU32::new(1),
+        }
+    }
+
+    /// Segment and place in it of slot number `slot - 1`; segment k has `FIRST_SEGMENT << k` slots.
+    fn place(slot: u32) -> Option<(usize, usize)> {
+        let position = slot.checked_sub(1)? as u64 + u64::from(FIRST_SEGMENT);
+        let segment = (position / u64::from(FIRST_SEGMENT)).ilog2() as usize;
+        let start = u64::from(FIRST_SEGMENT) << segment;
+        (segment < SEGMENTS).then_some((segment, (position - start) as usize))
+    }
+
+    fn slot(&'static self, slot: u32) -> Option<&'static Slot<T>> {
+        let (segment, place) = Self::place(slot)?;
+        let base = self.segments[segment].load(Ordering::Acquire);
+        // SAFETY: a segment is published whole, initialised, and never freed; `place` lies within it.
+        (!base.is_null()).then(|| unsafe { &*base.add(place) })
+    }
+
+    fn slot_or_grow(&'static self, slot: u32) -> Result<&'static Slot<T>> {
+        if let Some(found) = self.slot(slot) {
+            return Ok(found);
+        }
+        let (segment, _) = Self::place(slot).ok_or(Errno::ENOMEM)?;
+        let count = (FIRST_SEGMENT as usize) << segment;
+        let layout = Layout::array::<Slot<T>>(count).map_err(|_| Errno::ENOMEM)?;
+        // SAFETY: the layout is not empty. Every slot is written before the segment is published; a
+        // segment that lost the race is freed with the layout it was made with.
+        unsafe {
+            let fresh = std::alloc::alloc(layout).cast::<Slot<T>>();
+            if fresh.is_null() {
+                return Err(Errno::ENOMEM);
+            }
+            for place in 0..count {
+                fresh.add(place).write(Slot {
+                    state: AtomicU64::new(0),
+                    value: AtomicPtr::new(ptr::null_mut()),
+                    next_free: AtomicU32::new(NO_SLOT),
+                    lock: Mutex::new(()),
+                    released: Condvar::new(),
+                });
+            }
+            let published = self.segments[segment].compare_exchange(
+                ptr::null_mut(),
+                fresh,
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            );
+            if published.is_err() {
+                std::alloc::dealloc(fresh.cast(), layout);
+            }
+        }
+        self.slot(slot).ok_or(Errno::ENOMEM)
+    }
+
+    /// Takes a free slot. Nothing is found under its key before `publish`.
+    pub(crate) fn reserve(&'static self) -> Result<Key> {
+        let slot_number = match self.pop_free() {
+            Some(number) => number,
+            None => {
+                let number = self.used.fetch_add(1, Ordering::Relaxed);
+                if number == u32::MAX {
+                    self.used.fetch_sub(1, Ordering::Relaxed);
+                    return Err(Errno::ENOMEM);
+                }
+                number
+            }
+        };
+        let slot = match self.slot_or_grow(slot_number) {
+            Ok(slot) => slot,
+            Err(error) => {
+                // The number is lost for this process; memory is short and numbers are plenty.
+                return Err(error);
+            }
+        };
+        let generation = (slot.state.load(Ordering::Relaxed) >> 32).wrapping_add(1) as u32;
+        slot.state.store(u64::from(generation) << 32, Ordering::Relaxed);
+        Ok(Key((u64::from(generation) << 32) | u64::from(slot_number)))
+    }
+
+    /// Lets `acquire` find `value` under `key`.
+    ///
+    /// # Safety
+    /// `key` is reserved and not yet published; `value` stays valid until `retire(key)` returns.
+    pub(crate) unsafe fn publish(&'static self, key: Key, value: NonNull<T>) {
+        if let Some(slot) = self.slot(key.slot()) {
+            slot.value.store(value.as_ptr(), Ordering::Relaxed);
+            slot.state.fetch_or(LIVE, Ordering::Release);
+        }
+    }
+
+    /// Finds a live object and keeps it alive.
+    pub(crate) fn acquire(&'static self, key: u64) -> Option<Hold<T>> {
+        let key = Key(key);
+        let slot = self.slot(key.slot())?;
+        let mut state = slot.state.load(Ordering::Acquire);
+        loop {
+            if state >> 32 != key.generation() || state & LIVE == 0 || state & HOLDS == HOLDS {
+                return None;
+            }
+            match slot.state.compare_exchange_weak(
+                state,
+                state + 1,
+                Ordering::Acquire,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => break,
+                Err(now) => state = now,
+            }
+        }
+        let value = NonNull::new(slot.value.load(Ordering::Relaxed))?;
+        Some(Hold { slot, value })
+    }
+
+    /// Ends a key: no new holds, then waits for the last one, then frees the slot.
+    pub(crate) fn retire(&'static self, key: Key) {
+        let Some(slot) = self.slot(key.slot()) else { return };
+        let mut state = slot.state.fetch_and(!LIVE, Ordering::AcqRel) & !LIVE;
+        if state & HOLDS != 0 {
+            let mut guard = slot.lock.lock();
+            state = slot.state.load(Ordering::Acquire);
+            while state & HOLDS != 0 {
+                slot.released.wait(&mut guard);
+                state = slot.state.load(Ordering::Acquire);
+            }
+        }
+        self.push_free(key.slot(), slot);
+    }
+
+    /// Ends a key without waiting and without reuse of its slot, for a fork's child, in which the
+    /// holders are gone. True when nothing holds the object.
+    pub(crate) fn abandon(&'static self, key: Key) -> bool {
+        let Some(slot) = self.slot(key.slot()) else { return true };
+        slot.state.fetch_and(!LIVE, Ordering::AcqRel) & HOLDS == 0
+    }
+
+    /// Calls `found` for each live object until it returns true. For rare cases only.
+    pub(crate) fn find(&'static self, mut found: impl FnMut(&T) -> bool) -> Option<Hold<T>> {
+        (1..self.used.load(Ordering::Acquire)).find_map(|number| {
+            let state = self.slot(number)?.state.load(Ordering::Acquire);
+            let hold = self.acquire((state & !(LIVE | HOLDS)) | u64::from(number))?;
+            found(&hold).then_some(hold)
+        })
+    }
+
+    fn pop_free(&'static self) -> Option<u32> {
+        let mut head = self.free.load(Ordering::Acquire);
+        loop {
+            let number = head as u32;
+            let next = self.slot(number)?.next_free.load(Ordering::Relaxed);
+            match self.free.compare_exchange_weak(
+                head,
+                Self::changed(head, next),
+                Ordering::AcqRel,
+                Ordering::Acquire,
+            ) {
+                Ok(_) => return Some(number),
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn push_free(&'static self, number: u32, slot: &Slot<T>) {
+        let mut head = self.free.load(Ordering::Relaxed);
+        loop {
+            slot.next_free.store(head as u32, Ordering::Relaxed);
+            match self.free.compare_exchange_weak(
+                head,
+                Self::changed(head, number),
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => return,
+                Err(now) => head = now,
+            }
+        }
+    }
+
+    fn changed(head: u64, number: u32) -> u64 {
+        ((head >> 32).wrapping_add(1) << 32) | u64::from(number)
+    }
+}
+
+impl<T> Clone for Hold<T> {
+    fn clone(&self) -> Hold<T> {
+        // Holds are far fewer than the counter can count: each belongs to an event in memory.
+        self.slot.state.fetch_add(1, Ordering::Relaxed);
+        Hold { slot: self.slot, value: self.value }
+    }
+}
+
+impl<T> Deref for Hold<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the hold is counted, so `retire` has not returned and the value is valid.
+        unsafe { self.value.as_ref() }
+    }
+}
+
+impl<T> Drop for Hold<T> {
+    fn drop(&mut self) {
+        let before = self.slot.state.fetch_sub(1, Ordering::AcqRel);
+        if before & HOLDS == 1 && before & LIVE == 0 {
+            // The lock closes the gap between the sleeper's look and its sleep.
+            let _guard = self.slot.lock.lock();
+            self.slot.released.notify_all();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::AtomicUsize;
+
+    fn publish(table: &'static Table<u64>, value: u64) -> (Key, NonNull<u64>) {
+        let key = table.reserve().unwrap_or(Key(0));
+        let value = NonNull::from(Box::leak(Box::new(value)));
+        // SAFETY: leaked for the test.
+        unsafe { table.publish(key, value) };
+        (key, value)
+    }
+
+    #[test]
+    fn unknown_keys_find_nothing() {
+        static TABLE: Table<u64> = Table::new();
+        for key in [0, 1, u64::MAX, 1 << 32, 0xDEAD_BEEF_0000_0001] {
+            assert!(TABLE.acquire(key).is_none());
+        }
+        let (key, _) = publish(&TABLE, 7);
+        assert_eq!(TABLE.acquire(key.raw()).map(|hold| *hold), Some(7));
+        TABLE.retire(key);
+        assert!(TABLE.acquire(key.raw()).is_none());
+    }
+
+    #[test]
+    fn a_reused_slot_has_another_key() {
+        static TABLE: Table<u64> = Table::new();
+        let (first, _) = publish(&TABLE, 1);
+        TABLE.retire(first);
+        let (second, _) = publish(&TABLE, 2);
+        assert_eq!(first.slot(), second.slot());
+        assert_ne!(first, second);
+        assert!(TABLE.acquire(first.raw()).is_none());
+        assert_eq!(TABLE.acquire(second.raw()).map(|hold| *hold), Some(2));
+    }
+
+    #[test]
+    fn places_are_dense_and_distinct() {
+        let mut last = (0, 0);
+        assert_eq!(Table::<u64>::place(0), None);
+        assert_eq!(Table::<u64>::place(1), Some((0, 0)));
+        for slot in 2..100_000 {
+            let place = Table::<u64>::place(slot);
+            let next = if last.1 + 1 == (FIRST_SEGMENT as usize) << last.0 {
+                (last.0 + 1, 0)
+            } else {
+                (last.0, last.1 + 1)
+            };
+            assert_eq!(place, Some(next));
+            last = next;
+        }
+    }
+
+    #[test]
+    fn find_sees_live_objects_only() {
+        static TABLE: Table<u64> = Table::new();
+        let keys: Vec<_> = (0..200).map(|value| publish(&TABLE, value).0).collect();
+        assert_eq!(TABLE.find(|value| *value == 150).map(|hold| *hold), Some(150));
+        TABLE.retire(keys[150]);
+        assert!(TABLE.find(|value| *value == 150).is_none());
+    }
+
+    #[test]
+    fn retire_waits_for_the_last_hold() {
+        static TABLE: Table<u64> = Table::new();
+        static RETIRED: AtomicUsize = AtomicUsize::new(0);
+        for round in 0..200 {
+            let (key, _) = publish(&TABLE, round);
+            let hold = TABLE.acquire(key.raw());
+            let retiring = std::thread::spawn(move || {
+                TABLE.retire(key);
+                RETIRED.fetch_add(1, Ordering::SeqCst);
+            });
+            while TABLE.acquire(key.raw()).is_some() {
+                std::hint::spin_loop();
+            }
+            assert_eq!(RETIRED.load(Ordering::SeqCst), round as usize);
+            drop(hold);
+            assert!(retiring.join().is_ok());
+            assert_eq!(RETIRED.load(Ordering::SeqCst), round as usize + 1);
+        }
+    }
+
+    #[test]
+    fn many_threads_never_see_a_strangers_value() {
+        static TABLE: Table<u64> = Table::new();
+        std::thread::scope(|scope| {
+            for thread in 0..4_u64 {
+                scope.spawn(move || {
+                    for round in 0..5_000 {
+                        let mine = (thread << 32) | round;
+                        let (key, value) = publish(&TABLE, mine);
+                        assert_eq!(TABLE.acquire(key.raw()).map(|hold| *hold), Some(mine));
+                        TABLE.retire(key);
+                        // SAFETY: leaked by `publish`, retired, nobody else has it.
+                        drop(unsafe { Box::from_raw(value.as_ptr()) });
+                    }
+                });
+            }
+        });
+    }
+}

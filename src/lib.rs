@@ -1,0 +1,54 @@
+//! RDMA connection manager: a drop-in for the C library librdmacm.
+//!
+//! # Map
+//!
+//! | folder | what it is |
+//! |---|---|
+//! | `export` | the C ABI, the one door |
+//! | `id`, `event`, `conn`, `qp`, `multicast`, `option`, `endpoint` | what the manual pages talk about |
+//! | `sync_mode` | ids without a channel: calls that wait for their event |
+//! | `verbs_ext` | the helpers of rdma_verbs.h |
+//! | `device` | the devices of the process |
+//! | `uapi` | the border to the kernel |
+//! | `verbs` | the border to libibverbs |
+//! | `types` | the structs of the public headers |
+//! | `index`, `acknowledge`, `fork`, `memory`, `log`, `error` | tools |
+//!
+//! # Safety words
+//!
+//! The C API's contract, in words that the `SAFETY` comments refer to:
+//!
+//! - *valid id pointer*: from rdma_create_id or a connection request, not yet given to
+//!   rdma_destroy_id or rdma_destroy_ep. Its public fields are what the library or the application put
+//!   there, and every object that they name is alive.
+//! - *valid channel pointer*: from rdma_create_event_channel, not yet destroyed.
+//! - *valid event pointer*: from rdma_get_cm_event, not yet acknowledged.
+//! - *valid sockaddr*: readable for as many bytes as its family has.
+//! - *valid attributes*, *valid list*: readable (and writable where the manual page says so) structs
+//!   whose pointers are NULL or valid themselves.
+//!
+//! `unsafe` code is allowed file by file, each with a `# Safety` paragraph at its head.
+
+#[cfg(not(panic = "abort"))]
+compile_error!("a panic must not unwind into C: build with panic = \"abort\"");
+
+mod acknowledge;
+mod conn;
+mod device;
+mod endpoint;
+pub mod error;
+mod event;
+pub mod export;
+mod fork;
+mod id;
+mod index;
+mod log;
+mod memory;
+mod multicast;
+mod option;
+mod qp;
+mod sync_mode;
+pub mod types;
+mod uapi;
+mod verbs;
+mod verbs_ext;

@@ -1,0 +1,30 @@
+//! Opt-in diagnostics: with `RDMACM_LOG=1` in the environment, one line on standard error for each
+//! failed kernel command and for each event that had to be dropped. Silent otherwise.
+
+use crate::error::Errno;
+use once_cell::sync::OnceCell;
+use std::fmt::Arguments;
+use std::io::Write;
+use std::os::fd::RawFd;
+
+fn enabled() -> bool {
+    static ENABLED: OnceCell<bool> = OnceCell::new();
+    *ENABLED.get_or_init(|| {
+        std::env::var_os("RDMACM_LOG").is_some_and(|value| !value.is_empty() && value != "0")
+    })
+}
+
+/// Writes one line; a standard error that is gone is not our caller's trouble.
+pub(crate) fn line(text: Arguments<'_>) {
+    if enabled() {
+        let line = format!("rdmacm[{}]: {text}\n", std::process::id());
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    }
+}
+
+/// A command that the kernel refused. EAGAIN and EINTR are answers, not failures.
+pub(crate) fn command_failed(name: &str, fd: RawFd, error: Errno) {
+    if error != Errno::EAGAIN && error != Errno::EINTR {
+        line(format_args!("{name} on fd {fd} failed: {error}"));
+    }
+}

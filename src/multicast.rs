@@ -1,0 +1,173 @@
+//! Multicast memberships of an id.
+//!
+//! # Safety
+//! A membership is leaked by `join` and freed by whoever took it out of the id's list, after its key
+//! is retired.
+#![allow(unsafe_code)]
+
+use crate::acknowledge::Acknowledgements;
+use crate::error::{Errno, Result};
+use crate::id::Id;
+use crate::index::{Key, Table};
+use crate::memory::try_box;
+use crate::sync_mode::Operation;
+use crate::types::SocketAddress;
+use crate::uapi::{self, abi};
+use libc::c_void;
+use parking_lot::Mutex;
+use rdma_sys::ibv_gid;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Members of this kind only send: their queue pair is not attached.
+const SEND_ONLY_FULL_MEMBER: u32 = 1;
+const JOIN_FLAGS: std::ops::Range<u32> = 0..2;
+
+/// By the number that the kernel gives back in multicast events.
+pub(crate) static MEMBERSHIPS: Table<Membership> = Table::new();
+
+pub(crate) struct Membership {
+    key: Key,
+    id_key: Key,
+    context: Context,
+    address: SocketAddress,
+    join_flags: u32,
+    handle: AtomicU32,
+    /// Group and LID that the queue pair is attached to.
+    attached: Mutex<Option<(ibv_gid, u16)>>,
+    acknowledgements: Acknowledgements,
+}
+
+/// The caller's pointer, only ever given back.
+struct Context(*mut c_void);
+
+// SAFETY: never followed here.
+unsafe impl Send for Context {}
+// SAFETY: as above.
+unsafe impl Sync for Context {}
+
+impl Membership {
+    pub(crate) fn id_key(&self) -> u64 {
+        self.id_key.raw()
+    }
+
+    pub(crate) fn context(&self) -> *mut c_void {
+        self.context.0
+    }
+
+    pub(crate) fn acknowledge(&self) {
+        self.acknowledgements.add();
+    }
+}
+
+/// Asks to join; the event comes later, with `context` where others have private data.
+pub(crate) fn join(
+    id: &Id,
+    address: &SocketAddress,
+    join_flags: u32,
+    context: *mut c_void,
+) -> Result<()> {
+    if !JOIN_FLAGS.contains(&join_flags) {
+        return Err(Errno::EINVAL);
+    }
+    let fd = id.fd()?;
+    let key = MEMBERSHIPS.reserve()?;
+    let membership = try_box(Membership {
+        key,
+        id_key: id.key(),
+        context: Context(context),
+        address: *address,
+        join_flags,
+        handle: AtomicU32::new(0),
+        attached: Mutex::new(None),
+        acknowledgements: Acknowledgements::default(),
+    });
+    let membership: &'static Membership = match membership {
+        Ok(membership) => Box::leak(membership),
+        Err(error) => {
+            MEMBERSHIPS.retire(key);
+            return Err(error);
+        }
+    };
+    // SAFETY: leaked, freed after retirement.
+    unsafe { MEMBERSHIPS.publish(key, NonNull::from(membership)) };
+    let room = id.with(|state| state.memberships.try_reserve(1)).map_err(|_| Errno::ENOMEM);
+    let answer = room.and_then(|()| {
+        uapi::call(
+            fd,
+            abi::JoinMcast {
+                response: 0,
+                uid: key.raw(),
+                id: id.handle(),
+                addr_size: address.length() as u16,
+                join_flags: join_flags as u16,
+                addr: address.into(),
+            },
+        )
+    });
+    match answer {
+        Ok(answer) => {
+            membership.handle.store(answer.id, Ordering::Relaxed);
+            id.with(|state| state.memberships.push(membership));
+            id.finish(Operation::JoinMulticast)
+        }
+        Err(error) => {
+            // SAFETY: in no list, and the kernel did not take it.
+            unsafe { free(membership) };
+            Err(error)
+        }
+    }
+}
+
+/// The kernel has joined: attaches the queue pair so that it receives.
+pub(crate) fn joined(id: &Id, membership: &Membership, ud: &abi::UdParam) -> Result<()> {
+    if membership.join_flags == SEND_ONLY_FULL_MEMBER {
+        return Ok(());
+    }
+    let Some(queue_pair) = id.queue_pair() else { return Ok(()) };
+    let group = ibv_gid { raw: ud.ah_attr.dgid };
+    queue_pair.attach(&group, ud.ah_attr.dlid)?;
+    *membership.attached.lock() = Some((group, ud.ah_attr.dlid));
+    Ok(())
+}
+
+/// Leaves the newest membership of a group; waits until its events are acknowledged.
+pub(crate) fn leave(id: &Id, address: &SocketAddress) -> Result<()> {
+    let fd = id.fd()?;
+    let membership = id
+        .with(|state| {
+            let place = state.memberships.iter().rposition(|m| m.address.is_same(address))?;
+            Some(state.memberships.remove(place))
+        })
+        .ok_or(Errno::EADDRNOTAVAIL)?;
+    if let Some((group, lid)) = membership.attached.lock().take() {
+        if let Some(queue_pair) = id.queue_pair() {
+            // The kernel's leave matters more than an error of the device here.
+            let _ = queue_pair.detach(&group, lid);
+        }
+    }
+    let handle = membership.handle.load(Ordering::Relaxed);
+    let answer = uapi::call(fd, abi::LeaveMcast { response: 0, id: handle, reserved: 0 });
+    if let Ok(answer) = &answer {
+        membership.acknowledgements.wait_for(answer.events_reported, &"rdma_leave_multicast");
+    }
+    // SAFETY: taken out of the list by this call alone.
+    unsafe { free(membership) };
+    answer.map(|_| ())
+}
+
+/// The id is going; the kernel's side went with it.
+pub(crate) fn forget_all(id: &Id) {
+    for membership in id.with(|state| std::mem::take(&mut state.memberships)) {
+        // SAFETY: taken out of the list by this call alone.
+        unsafe { free(membership) };
+    }
+}
+
+/// # Safety
+/// In no list, and not used again by the caller.
+unsafe fn free(membership: &'static Membership) {
+    MEMBERSHIPS.retire(membership.key);
+    // SAFETY: leaked by `join`; no event holds it any more.
+    drop(unsafe { Box::from_raw((&raw const *membership).cast_mut()) });
+}

@@ -1,0 +1,133 @@
+//! The only writer of the rdma_cm device: one command, one checked answer.
+//!
+//! # Safety
+//! Hands the kernel the address of a response buffer that lives on this stack until write returns.
+#![allow(unsafe_code)]
+
+use super::abi;
+use crate::error::{Errno, Result};
+use crate::log;
+use std::mem::size_of;
+use std::os::fd::RawFd;
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
+
+/// A command without an answer.
+pub(crate) trait Command: IntoBytes + Immutable {
+    const NUMBER: u32;
+    const NAME: &'static str;
+}
+
+/// A command that the kernel answers by writing to an address inside it.
+pub(crate) trait Query: Command {
+    type Response: Answer;
+    fn set_response(&mut self, address: u64);
+}
+
+/// What the kernel writes back, as it is before the kernel has written: fields that an older kernel
+/// does not know keep these values.
+pub(crate) trait Answer: FromBytes + IntoBytes + Sized {
+    fn blank() -> Self {
+        Self::new_zeroed()
+    }
+}
+
+impl Answer for abi::IdResponse {}
+impl Answer for abi::EventsReported {}
+impl Answer for abi::QpAttr {}
+impl Answer for abi::EventResponse {}
+impl Answer for abi::PathResponse {}
+
+impl Answer for abi::RouteResponse {
+    fn blank() -> Self {
+        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    }
+}
+
+impl Answer for abi::AddrResponse {
+    fn blank() -> Self {
+        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    }
+}
+
+macro_rules! commands {
+    ($($number:literal $type:ident $name:literal $(-> $response:ident)?;)*) => {
+        $(
+            impl Command for abi::$type {
+                const NUMBER: u32 = $number;
+                const NAME: &'static str = $name;
+            }
+            $(impl Query for abi::$type {
+                type Response = abi::$response;
+                fn set_response(&mut self, address: u64) {
+                    self.response = address;
+                }
+            })?
+        )*
+    };
+}
+
+commands! {
+    0 CreateId "CREATE_ID" -> IdResponse;
+    1 DestroyId "DESTROY_ID" -> EventsReported;
+    4 ResolveRoute "RESOLVE_ROUTE";
+    5 QueryRoute "QUERY_ROUTE" -> RouteResponse;
+    6 Connect "CONNECT";
+    7 Listen "LISTEN";
+    8 Accept "ACCEPT";
+    9 Reject "REJECT";
+    10 Disconnect "DISCONNECT";
+    11 InitQpAttr "INIT_QP_ATTR" -> QpAttr;
+    12 GetEvent "GET_EVENT" -> EventResponse;
+    14 SetOption "SET_OPTION";
+    15 Notify "NOTIFY";
+    17 LeaveMcast "LEAVE_MCAST" -> EventsReported;
+    18 MigrateId "MIGRATE_ID" -> EventsReported;
+    19 QueryAddr "QUERY_ADDR" -> AddrResponse;
+    19 QueryPath "QUERY_PATH" -> PathResponse;
+    19 QueryGid "QUERY_GID" -> AddrResponse;
+    20 Bind "BIND";
+    21 ResolveAddr "RESOLVE_ADDR";
+    22 JoinMcast "JOIN_MCAST" -> IdResponse;
+}
+
+#[repr(C)]
+struct Frame<C> {
+    header: abi::Header,
+    body: C,
+}
+
+/// Submits a command that has no answer.
+pub(crate) fn send<C: Command>(fd: RawFd, body: C) -> Result<()> {
+    write(fd, body, 0)
+}
+
+/// Submits a command and returns its answer.
+pub(crate) fn call<Q: Query>(fd: RawFd, mut body: Q) -> Result<Q::Response> {
+    let mut response = Q::Response::blank();
+    body.set_response(&raw mut response as u64);
+    write(fd, body, size_of::<Q::Response>())?;
+    Ok(response)
+}
+
+fn write<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
+    const {
+        assert!(size_of::<C>() <= u16::MAX as usize);
+        assert!(size_of::<Frame<C>>() == size_of::<abi::Header>() + size_of::<C>());
+    };
+    let header =
+        abi::Header { cmd: C::NUMBER, in_size: size_of::<C>() as u16, out_size: out_size as u16 };
+    let frame = Frame { header, body };
+    let size = size_of::<Frame<C>>();
+    // SAFETY: the frame is initialised to its last byte: both members are IntoBytes, and the header's
+    // eight bytes leave no gap before a body that is aligned to at most eight. The response address
+    // inside it points to a live buffer of `out_size` bytes (see `call`).
+    let written = unsafe { libc::write(fd, (&raw const frame).cast(), size) };
+    let result = match usize::try_from(written) {
+        Ok(count) if count == size => return Ok(()),
+        // The kernel takes a command whole or fails; anything else means that no answer was written.
+        Ok(_) => Errno::ENODATA,
+        Err(_) => Errno::last(),
+    };
+    log::command_failed(C::NAME, fd, result);
+    Err(result)
+}

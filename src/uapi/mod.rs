@@ -1,0 +1,12 @@
+//! The border to the kernel: the rdma_cm device.
+//!
+//! `abi` holds the structs of `<rdma/rdma_user_cm.h>`, `command` is the only place that writes to the
+//! device, `node` finds and opens it.
+
+pub(crate) mod abi;
+mod command;
+mod netlink;
+mod node;
+
+pub(crate) use command::{call, send};
+pub(crate) use node::open;

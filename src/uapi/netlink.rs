@@ -1,0 +1,180 @@
+//! Asks the kernel's RDMA netlink socket which character device serves rdma_cm.
+//!
+//! The question also makes the kernel load the module. Message layout: `<rdma/rdma_netlink.h>`.
+//!
+//! # Safety
+//! Plain system calls with buffers of this stack.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+const NETLINK_RDMA: libc::c_int = 20;
+const RDMA_NL_NLDEV: u16 = 5;
+const CMD_GET_CHARDEV: u16 = 15;
+const ATTR_CHARDEV_TYPE: u16 = 69;
+const ATTR_CHARDEV_NAME: u16 = 70;
+const ATTR_CHARDEV_ABI: u16 = 71;
+const ATTR_CHARDEV: u16 = 72;
+const ATTR_TYPE_MASK: u16 = 0x3FFF;
+
+const MESSAGE_TYPE: u16 = (RDMA_NL_NLDEV << 10) + CMD_GET_CHARDEV;
+const NLMSG_ERROR: u16 = 2;
+const NLM_F_REQUEST: u16 = 1;
+const HEADER_SIZE: usize = 16;
+
+/// Longest wait for the answer; the kernel gives it while the question is being sent.
+static ANSWER_LIMIT: libc::timeval = libc::timeval { tv_sec: 1, tv_usec: 0 };
+
+/// What the kernel says about a character device.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct CharDevice {
+    pub(super) name: String,
+    pub(super) device: u64,
+    pub(super) abi: Option<u64>,
+}
+
+/// Looks a client of the RDMA core up by name.
+pub(super) fn char_device(client: &str) -> Result<CharDevice> {
+    // SAFETY: no pointers.
+    let fd = unsafe {
+        libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, NETLINK_RDMA)
+    };
+    if fd < 0 {
+        return Err(Errno::last());
+    }
+    // SAFETY: a fresh descriptor that nobody else owns.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: the option value is a live timeval of the given size.
+    let set = unsafe {
+        libc::setsockopt(
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_RCVTIMEO,
+            (&raw const ANSWER_LIMIT).cast(),
+            size_of::<libc::timeval>() as libc::socklen_t,
+        )
+    };
+    if set != 0 {
+        return Err(Errno::last());
+    }
+    let question = question(client);
+    // SAFETY: the buffer is live and of the given size.
+    let sent =
+        unsafe { libc::send(socket.as_raw_fd(), question.as_ptr().cast(), question.len(), 0) };
+    if sent != question.len() as isize {
+        return Err(Errno::last());
+    }
+    let mut answer = [0_u8; 4096];
+    // SAFETY: as above.
+    let received =
+        unsafe { libc::recv(socket.as_raw_fd(), answer.as_mut_ptr().cast(), answer.len(), 0) };
+    let length = usize::try_from(received).map_err(|_| Errno::last())?;
+    parse(&answer[..length])
+}
+
+fn question(client: &str) -> Vec<u8> {
+    let attribute_size = 4 + client.len() + 1;
+    let total = HEADER_SIZE + attribute_size.next_multiple_of(4);
+    let mut message = Vec::with_capacity(total);
+    message.extend((total as u32).to_ne_bytes());
+    message.extend(MESSAGE_TYPE.to_ne_bytes());
+    message.extend(NLM_F_REQUEST.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend((attribute_size as u16).to_ne_bytes());
+    message.extend(ATTR_CHARDEV_TYPE.to_ne_bytes());
+    message.extend(client.as_bytes());
+    message.resize(total, 0);
+    message
+}
+
+fn parse(message: &[u8]) -> Result<CharDevice> {
+    let header = message.get(..HEADER_SIZE).ok_or(Errno::EBADMSG)?;
+    let kind = u16::from_ne_bytes([header[4], header[5]]);
+    let mut rest = &message[HEADER_SIZE..];
+    if kind == NLMSG_ERROR {
+        let code: [u8; 4] = rest.first_chunk().copied().ok_or(Errno::EBADMSG)?;
+        return Err(Errno::of(i32::from_ne_bytes(code)));
+    }
+    if kind != MESSAGE_TYPE {
+        return Err(Errno::EBADMSG);
+    }
+    let (mut name, mut device, mut abi) = (None, None, None);
+    while let Some(&[low, high, kind_low, kind_high]) = rest.first_chunk::<4>() {
+        let size = usize::from(u16::from_ne_bytes([low, high]));
+        let Some(value) = rest.get(4..size) else { break };
+        match u16::from_ne_bytes([kind_low, kind_high]) & ATTR_TYPE_MASK {
+            ATTR_CHARDEV_NAME => {
+                let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
+                name = std::str::from_utf8(text).ok().map(str::to_owned);
+            }
+            ATTR_CHARDEV => device = value.first_chunk().map(|v| u64::from_ne_bytes(*v)),
+            ATTR_CHARDEV_ABI => abi = value.first_chunk().map(|v| u64::from_ne_bytes(*v)),
+            _ => {}
+        }
+        rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
+    }
+    match (name, device) {
+        // A name with a slash would lead out of the device directory.
+        (Some(name), Some(device)) if !name.is_empty() && !name.contains('/') => {
+            Ok(CharDevice { name, device, abi })
+        }
+        _ => Err(Errno::EBADMSG),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = ((4 + value.len()) as u16).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn message(kind: u16, body: &[u8]) -> Vec<u8> {
+        let mut bytes = ((HEADER_SIZE + body.len()) as u32).to_ne_bytes().to_vec();
+        bytes.extend(kind.to_ne_bytes());
+        bytes.resize(HEADER_SIZE, 0);
+        bytes.extend(body);
+        bytes
+    }
+
+    #[test]
+    fn answer_is_parsed() {
+        let mut body = attribute(ATTR_CHARDEV_NAME, b"rdma_cm\0");
+        body.extend(attribute(ATTR_CHARDEV, &0x0A7B_u64.to_ne_bytes()));
+        body.extend(attribute(ATTR_CHARDEV_ABI, &4_u64.to_ne_bytes()));
+        let expected = CharDevice { name: "rdma_cm".to_owned(), device: 0x0A7B, abi: Some(4) };
+        assert_eq!(parse(&message(MESSAGE_TYPE, &body)), Ok(expected));
+    }
+
+    #[test]
+    fn kernel_error_is_passed_on() {
+        let body = (-libc::ENOENT).to_ne_bytes();
+        assert_eq!(parse(&message(NLMSG_ERROR, &body)), Err(Errno::ENOENT));
+    }
+
+    #[test]
+    fn broken_answers_are_refused() {
+        let mut body = attribute(ATTR_CHARDEV_NAME, b"../x\0");
+        body.extend(attribute(ATTR_CHARDEV, &1_u64.to_ne_bytes()));
+        assert_eq!(parse(&message(MESSAGE_TYPE, &body)), Err(Errno::EBADMSG));
+        // Attributes of size zero must not loop for ever, and a cut one is the end.
+        assert_eq!(parse(&message(MESSAGE_TYPE, &[0; 8])), Err(Errno::EBADMSG));
+        assert_eq!(parse(&message(MESSAGE_TYPE, &[200, 0, 70, 0])), Err(Errno::EBADMSG));
+        assert_eq!(parse(&[1, 2, 3]), Err(Errno::EBADMSG));
+    }
+
+    #[test]
+    fn question_is_padded_to_four() {
+        let message = question("rdma_cm");
+        assert_eq!(message.len(), 28);
+        assert_eq!(message[..4], 28_u32.to_ne_bytes());
+        assert_eq!(&message[20..28], b"rdma_cm\0");
+    }
+}

@@ -167,12 +167,13 @@ pub(crate) fn next_request(listener: &Id) -> Result<*mut rdma_cm_id> {
     Ok(child_pointer)
 }
 
-/// Ends an endpoint with its queue pair.
+/// Ends an endpoint with its queue pair and shared receive queue.
 ///
 /// # Safety
 /// The id is not used after this.
 pub(crate) unsafe fn destroy(id: &'static Id) -> Result<()> {
     qp::destroy(id);
+    qp::shared_queue::destroy(id);
     // SAFETY: by contract.
     unsafe { id.destroy() }
 }

@@ -1,5 +1,5 @@
-//! One device: opened at first use, closed when it is gone and nobody uses it; the protection domain
-//! that ids without one of their own share.
+//! One device: opened at first use, closed when it is gone and nobody uses it; the domains
+//! that its ids share.
 //!
 //! # Safety
 //! `entry` stays valid while `list` is held; contexts and domains are given up only by their owner.
@@ -8,7 +8,7 @@
 use super::list::{DeviceList, Identity, name_of};
 use crate::error::Result;
 use crate::log;
-use crate::verbs::{Context, ProtectionDomain};
+use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use rdma_sys::ibv_device;
@@ -31,14 +31,16 @@ pub(crate) struct Device {
     entry: *mut ibv_device,
     identity: Identity,
     opened: OnceCell<Opened>,
-    domain: Mutex<SharedDomain>,
+    shared: Mutex<Shared>,
     list: Arc<DeviceList>,
 }
 
+/// What the ids on a device share while there are any.
 #[derive(Default)]
-struct SharedDomain {
+struct Shared {
     users: usize,
     domain: Option<ProtectionDomain>,
+    xrc_domain: Option<XrcDomain>,
 }
 
 // SAFETY: the entry belongs to the held list, which libibverbs lets any thread read.
@@ -53,7 +55,7 @@ impl Device {
             // SAFETY: an entry of the list that is held below.
             identity: unsafe { Identity::of(entry) },
             opened: OnceCell::new(),
-            domain: Mutex::default(),
+            shared: Mutex::default(),
             list: Arc::clone(list),
         }
     }
@@ -111,7 +113,7 @@ impl Device {
     fn join_domain(&self) -> Result<ProtectionDomain> {
         let context = self.context()?;
         {
-            let mut shared = self.domain.lock();
+            let mut shared = self.shared.lock();
             if let Some(domain) = shared.domain {
                 shared.users += 1;
                 return Ok(domain);
@@ -119,7 +121,7 @@ impl Device {
         }
         // Made without the lock; whoever comes second gives his up.
         let fresh = context.alloc_pd()?;
-        let mut shared = self.domain.lock();
+        let mut shared = self.shared.lock();
         shared.users += 1;
         match shared.domain {
             None => {
@@ -135,33 +137,58 @@ impl Device {
         }
     }
 
+    /// The XRC domain, made for the first id that needs it.
+    pub(crate) fn xrc_domain(&self) -> Result<XrcDomain> {
+        if let Some(domain) = self.shared.lock().xrc_domain {
+            return Ok(domain);
+        }
+        let fresh = XrcDomain::open(self.context()?)?;
+        let mut shared = self.shared.lock();
+        match shared.xrc_domain {
+            None => {
+                shared.xrc_domain = Some(fresh);
+                Ok(fresh)
+            }
+            Some(domain) => {
+                drop(shared);
+                // SAFETY: made above, known to nobody else.
+                let _ = unsafe { fresh.close() };
+                Ok(domain)
+            }
+        }
+    }
+
     fn leave_domain(&self) {
-        let mut shared = self.domain.lock();
+        let mut shared = self.shared.lock();
         shared.users -= 1;
         if shared.users > 0 {
             return;
         }
-        let Some(domain) = shared.domain.take() else { return };
+        let left = Shared { users: 0, ..std::mem::take(&mut *shared) };
         drop(shared);
-        // SAFETY: on success no object is left in it.
-        if unsafe { domain.dealloc() }.is_err() {
-            // The application still has objects in it: keep it for the next user.
-            let mut shared = self.domain.lock();
-            if shared.domain.is_none() {
-                shared.domain = Some(domain);
-            }
-        }
+        let kept = left.release();
+        let mut shared = self.shared.lock();
+        shared.xrc_domain = shared.xrc_domain.or(kept.xrc_domain);
+        shared.domain = shared.domain.or(kept.domain);
+    }
+}
+
+impl Shared {
+    /// Gives everything back; what the application still has objects in stays for the next user.
+    fn release(mut self) -> Shared {
+        // SAFETY: on success no object is left in it. The XRC domain goes first.
+        self.xrc_domain = self.xrc_domain.filter(|domain| unsafe { domain.close() }.is_err());
+        // SAFETY: as above.
+        self.domain = self.domain.filter(|domain| unsafe { domain.dealloc() }.is_err());
+        self
     }
 }
 
 impl Drop for Device {
     fn drop(&mut self) {
         if let Some(opened) = self.opened.take() {
-            if let Some(domain) = self.domain.get_mut().domain.take() {
-                // SAFETY: no id uses the device any more.
-                let _ = unsafe { domain.dealloc() };
-            }
-            // SAFETY: as above; only devices that left the registry are dropped.
+            std::mem::take(self.shared.get_mut()).release();
+            // SAFETY: no id uses the device; only devices that left the registry are dropped.
             unsafe { opened.context.close() };
         }
     }

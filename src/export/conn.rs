@@ -155,5 +155,5 @@ pub unsafe extern "C" fn rdma_write_cm_event(
 ) -> c_int {
     let _ = (event, status, arg);
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and_then(|_| Err::<(), _>(Errno::ENOSYS)).into_c()
+    unsafe { Id::from_c(id) }.and(Err::<(), _>(Errno::ENOSYS)).into_c()
 }

@@ -3,9 +3,8 @@
 
 use super::arg;
 use super::ret::IntoC;
-use crate::error::Errno;
 use crate::id::Id;
-use crate::qp;
+use crate::qp::{self, shared_queue};
 use crate::types::rdma_cm_id;
 use libc::c_int;
 use rdma_sys::{
@@ -69,8 +68,8 @@ pub unsafe extern "C" fn rdma_create_srq(
     pd: *mut ibv_pd,
     attr: *mut ibv_srq_init_attr,
 ) -> c_int {
-    let _ = (id, pd, attr);
-    Err::<(), _>(Errno::ENOSYS).into_c()
+    // SAFETY: a valid id pointer and valid attributes, or NULL.
+    unsafe { Id::from_c(id).and_then(|id| shared_queue::create(id, pd, arg::out(attr)?)) }.into_c()
 }
 
 /// Makes the shared receive queue of an identifier with extended attributes.
@@ -79,12 +78,16 @@ pub unsafe extern "C" fn rdma_create_srq_ex(
     id: *mut rdma_cm_id,
     attr: *mut ibv_srq_init_attr_ex,
 ) -> c_int {
-    let _ = (id, attr);
-    Err::<(), _>(Errno::ENOSYS).into_c()
+    // SAFETY: a valid id pointer and valid attributes, or NULL.
+    unsafe { Id::from_c(id).and_then(|id| shared_queue::create_extended(id, arg::out(attr)?)) }
+        .into_c()
 }
 
 /// Destroys the shared receive queue of an identifier.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_destroy_srq(id: *mut rdma_cm_id) {
-    let _ = id;
+    // SAFETY: a valid id pointer or NULL.
+    if let Ok(id) = unsafe { Id::from_c(id) } {
+        shared_queue::destroy(id);
+    }
 }

@@ -10,9 +10,11 @@ use crate::error::{Errno, Result};
 use crate::memory::try_vec;
 use crate::types::SocketAddress;
 use crate::uapi::{self, abi};
+use crate::verbs::XrcDomain;
 use libc::sockaddr_storage;
 use rdma_sys::{ibv_gid, ibv_sa_path_rec};
 use std::mem::MaybeUninit;
+use std::sync::Arc;
 
 /// "Exactly" in the selector fields of path records.
 const EXACTLY: u8 = 2;
@@ -111,6 +113,14 @@ impl Id {
         });
         self.with(|state| state.binding = Some(binding));
         Ok(())
+    }
+
+    /// The XRC domain of the id's device.
+    pub(crate) fn xrc_domain(&self) -> Result<XrcDomain> {
+        let device = self.with(|state| {
+            state.binding.as_ref().map(|binding| Arc::clone(binding.device())).ok_or(Errno::EINVAL)
+        })?;
+        device.xrc_domain()
     }
 
     /// Whether the port's own link layer is InfiniBand.

@@ -11,6 +11,7 @@ use crate::id::Id;
 use crate::verbs::{CompletionQueue, ProtectionDomain, QueuePair};
 use rdma_sys::{
     ibv_cq, ibv_ece, ibv_pd, ibv_qp_init_attr, ibv_qp_init_attr_ex, ibv_qp_init_attr_mask,
+    ibv_qp_type,
 };
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -62,6 +63,13 @@ pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_qp_init_attr_ex) ->
     let pd = unsafe { ProtectionDomain::from_raw(attr.pd) }.ok_or(Errno::EINVAL)?;
     if pd.context() != context.as_ptr() {
         return Err(Errno::EINVAL);
+    }
+    if id.qp_type() == ibv_qp_type::IBV_QPT_XRC_RECV {
+        let with_xrcd = ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_XRCD.0;
+        if attr.comp_mask & with_xrcd == 0 || attr.xrcd.is_null() {
+            attr.xrcd = id.xrc_domain()?.as_ptr();
+            attr.comp_mask |= with_xrcd;
+        }
     }
     let (send_cq, recv_cq, srq) = id.public(|public| (public.send_cq, public.recv_cq, public.srq));
     let differs = |ours: *mut ibv_cq, theirs: *mut ibv_cq| {
@@ -161,7 +169,7 @@ pub(crate) fn destroy(id: &Id) {
 /// Those that the library made. The queues of an XRC receive queue belong to it, not to the pair.
 pub(crate) fn destroy_completion_queues(id: &Id) {
     let has_srq = id.public(|public| !public.srq.is_null());
-    if has_srq && id.qp_type() == rdma_sys::ibv_qp_type::IBV_QPT_XRC_RECV {
+    if has_srq && id.qp_type() == ibv_qp_type::IBV_QPT_XRC_RECV {
         return;
     }
     let (made_send, made_receive) = id.with(|state| {

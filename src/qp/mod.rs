@@ -2,6 +2,7 @@
 
 mod attributes;
 mod create;
+pub(crate) mod shared_queue;
 mod transition;
 
 pub(crate) use attributes::{address_handle, init_attributes};

@@ -182,6 +182,7 @@ kernel_struct!(MigrateId, 16 { response: u64, id: u32, fd: u32 });
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
 
     #[test]
     fn event_union_is_read_without_alignment() {

@@ -5,8 +5,8 @@ use super::created;
 use crate::error::{Errno, Result};
 use libc::c_int;
 use rdma_sys::{
-    ibv_ece, ibv_gid, ibv_qp, ibv_qp_attr, ibv_qp_attr_mask, ibv_qp_init_attr_ex, ibv_qp_state,
-    ibv_qp_type,
+    ibv_ece, ibv_gid, ibv_qp, ibv_qp_attr, ibv_qp_attr_mask, ibv_qp_init_attr_ex,
+    ibv_qp_init_attr_mask, ibv_qp_state, ibv_qp_type,
 };
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
@@ -40,9 +40,19 @@ impl QueuePair {
         context: super::Context,
         attr: &mut ibv_qp_init_attr_ex,
     ) -> Result<QueuePair> {
-        // SAFETY: by contract.
-        let qp = unsafe { rdma_sys::ibv_create_qp_ex(context.as_ptr(), attr) };
-        created(qp.unwrap_or(std::ptr::null_mut())).map(QueuePair)
+        if attr.comp_mask == ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_PD.0 {
+            let pd = attr.pd;
+            // SAFETY: by contract; the extended struct starts with the basic one.
+            return created(unsafe {
+                rdma_sys::ibv_create_qp(pd, std::ptr::from_mut(attr).cast())
+            })
+            .map(QueuePair);
+        }
+        // SAFETY: open context; the operation is the provider's.
+        unsafe {
+            let create = extended!(context, create_qp_ex).ok_or(Errno::EOPNOTSUPP)?;
+            created(create(context.as_ptr(), attr)).map(QueuePair)
+        }
     }
 
     pub(crate) fn modify(self, attr: &mut ibv_qp_attr, mask: u32) -> Result<()> {

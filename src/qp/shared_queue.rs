@@ -1,0 +1,103 @@
+//! Making and destroying the shared receive queue of an id.
+//!
+//! # Safety
+//! Objects in the attributes are the caller's valid ones or made here; what this call made is undone
+//! when it fails, and nothing else.
+#![allow(unsafe_code)]
+
+use super::create::destroy_completion_queues;
+use crate::error::{Errno, Result};
+use crate::id::Id;
+use crate::verbs::{CompletionQueue, SharedQueue};
+use rdma_sys::{
+    ibv_pd, ibv_qp_type, ibv_srq_init_attr, ibv_srq_init_attr_ex, ibv_srq_init_attr_mask as mask,
+    ibv_srq_type,
+};
+use std::mem::MaybeUninit;
+use std::ptr;
+
+/// rdma_create_srq: `attr` comes back with the granted sizes.
+///
+/// # Safety
+/// `pd` is NULL or valid.
+pub(crate) unsafe fn create(id: &Id, pd: *mut ibv_pd, attr: &mut ibv_srq_init_attr) -> Result<()> {
+    // SAFETY: pointers and integers: valid when zero.
+    let mut extended: ibv_srq_init_attr_ex = unsafe { MaybeUninit::zeroed().assume_init() };
+    extended.srq_context = attr.srq_context;
+    extended.attr = attr.attr;
+    extended.comp_mask = (mask::IBV_SRQ_INIT_ATTR_TYPE | mask::IBV_SRQ_INIT_ATTR_PD).0;
+    extended.srq_type = match id.qp_type() {
+        ibv_qp_type::IBV_QPT_XRC_RECV => ibv_srq_type::IBV_SRQT_XRC,
+        _ => ibv_srq_type::IBV_SRQT_BASIC,
+    };
+    extended.pd = pd;
+    // SAFETY: by contract.
+    let result = unsafe { create_extended(id, &mut extended) };
+    attr.attr = extended.attr;
+    result
+}
+
+/// rdma_create_srq_ex.
+///
+/// # Safety
+/// Pointers in `attr` that its mask names are NULL or valid.
+pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_srq_init_attr_ex) -> Result<()> {
+    let context = id.context()?;
+    let has = |attr: &ibv_srq_init_attr_ex, bit: mask| attr.comp_mask & bit.0 != 0;
+    if !has(attr, mask::IBV_SRQ_INIT_ATTR_TYPE) {
+        return Err(Errno::EINVAL);
+    }
+    let (own_pd, own_srq, own_cq) = id.public(|public| (public.pd, public.srq, public.recv_cq));
+    if !own_srq.is_null() {
+        return Err(Errno::EINVAL);
+    }
+    if !has(attr, mask::IBV_SRQ_INIT_ATTR_PD) || attr.pd.is_null() {
+        attr.pd = own_pd;
+        attr.comp_mask |= mask::IBV_SRQ_INIT_ATTR_PD.0;
+    }
+    if attr.pd.is_null() {
+        return Err(Errno::EINVAL);
+    }
+    let mut made = None;
+    if attr.srq_type == ibv_srq_type::IBV_SRQT_XRC {
+        if !has(attr, mask::IBV_SRQ_INIT_ATTR_XRCD) || attr.xrcd.is_null() {
+            attr.xrcd = id.xrc_domain()?.as_ptr();
+        }
+        if !has(attr, mask::IBV_SRQ_INIT_ATTR_CQ) || attr.cq.is_null() {
+            attr.cq = if own_cq.is_null() {
+                let queue = CompletionQueue::create(context, attr.attr.max_wr, id.as_c().cast())?;
+                made.insert(queue).as_ptr()
+            } else {
+                own_cq
+            };
+        }
+        attr.comp_mask |= (mask::IBV_SRQ_INIT_ATTR_XRCD | mask::IBV_SRQ_INIT_ATTR_CQ).0;
+    }
+    // SAFETY: live objects, by contract or made above.
+    let queue = unsafe { SharedQueue::create(context, attr) }?;
+    id.with(|state| state.made_receive_queue |= made.is_some());
+    id.public(|public| {
+        if let Some(queue) = made {
+            (public.recv_cq, public.recv_cq_channel) = queue.into_raw();
+        }
+        if public.pd.is_null() {
+            public.pd = attr.pd;
+        }
+        public.srq = queue.as_ptr();
+    });
+    Ok(())
+}
+
+/// rdma_destroy_srq: the queue, and a completion queue that was made with it. Nothing where there is
+/// none.
+pub(crate) fn destroy(id: &Id) {
+    let taken = id.public(|public| std::mem::replace(&mut public.srq, ptr::null_mut()));
+    // SAFETY: NULL or the live queue that the id named.
+    if let Some(queue) = unsafe { SharedQueue::from_raw(taken) } {
+        // SAFETY: taken out of the id. The C API has no way to report a failure.
+        let _ = unsafe { queue.destroy() };
+        if !id.has_queue_pair() {
+            destroy_completion_queues(id);
+        }
+    }
+}

@@ -35,5 +35,23 @@ $(OUT)/$(REAL): $(ARCHIVE) $(MAP)
 	ln -sf $(REAL) $(OUT)/$(SONAME)
 	ln -sf $(SONAME) $(OUT)/librdmacm.so
 
+demo:
+	@scripts/setup build
+	@$(MAKE) --no-print-directory all
+	@scripts/demo
+
+test:
+	@scripts/setup test
+	@tests/run
+
+# The long tests too: newest kernel, every program.
+test-all:
+	@scripts/setup test
+	@tests/run all
+
+clean:
+	rm -rf $(OUT)
+	$(CARGO) clean
+
 FORCE:
-.PHONY: all FORCE
+.PHONY: all demo test test-all clean FORCE

@@ -5,6 +5,8 @@
 
 pub(crate) mod abi;
 mod command;
+#[cfg(test)]
+mod layout;
 mod netlink;
 mod node;
 

@@ -207,11 +207,15 @@ impl<T> Table<T> {
         self.push_free(key.slot(), slot);
     }
 
-    /// Ends a key without waiting and without reuse of its slot, for a fork's child, in which the
-    /// holders are gone. True when nothing holds the object.
-    pub(crate) fn abandon(&'static self, key: Key) -> bool {
+    /// Ends a key without waiting. False when the object is still held: then it must stay valid, and
+    /// its slot is not used again.
+    pub(crate) fn try_retire(&'static self, key: Key) -> bool {
         let Some(slot) = self.slot(key.slot()) else { return true };
-        slot.state.fetch_and(!LIVE, Ordering::AcqRel) & HOLDS == 0
+        let free = slot.state.fetch_and(!LIVE, Ordering::AcqRel) & HOLDS == 0;
+        if free {
+            self.push_free(key.slot(), slot);
+        }
+        free
     }
 
     /// Calls `found` for each live object until it returns true. For rare cases only.
@@ -371,6 +375,20 @@ mod tests {
             assert!(retiring.join().is_ok());
             assert_eq!(RETIRED.load(Ordering::SeqCst), round as usize + 1);
         }
+    }
+
+    #[test]
+    fn a_held_object_is_not_retired_without_waiting() {
+        static TABLE: Table<u64> = Table::new();
+        let (key, _) = publish(&TABLE, 5);
+        let hold = TABLE.acquire(key.raw());
+        assert!(!TABLE.try_retire(key));
+        assert!(TABLE.acquire(key.raw()).is_none());
+        assert_eq!(hold.map(|hold| *hold), Some(5));
+        let (other, _) = publish(&TABLE, 6);
+        assert_ne!(other.slot(), key.slot());
+        assert!(TABLE.try_retire(other));
+        assert_eq!(publish(&TABLE, 7).0.slot(), other.slot());
     }
 
     #[test]

@@ -28,6 +28,8 @@ pub(crate) fn create(
     port_space: rdma_port_space,
     qp_type: ibv_qp_type::Type,
 ) -> Result<&'static Id> {
+    let kernel_port_space = u16::try_from(port_space).map_err(|_| Errno::EINVAL)?;
+    let kernel_qp_type = u8::try_from(qp_type).map_err(|_| Errno::EINVAL)?;
     let own_channel = match channel {
         Some(_) => None,
         None => Some(Channel::create()?),
@@ -46,8 +48,8 @@ pub(crate) fn create(
         abi::CreateId {
             uid: id.key.raw(),
             response: 0,
-            ps: port_space as u16,
-            qp_type: qp_type as u8,
+            ps: kernel_port_space,
+            qp_type: kernel_qp_type,
             reserved: [0; 5],
         },
     );
@@ -128,15 +130,27 @@ fn allocate(
     Ok(id)
 }
 
+/// Waits for whoever still holds the id, then frees it.
+///
 /// # Safety
 /// The id is not used after this.
 unsafe fn free(id: &'static Id) {
     multicast::forget_all(id);
     IDS.retire(id.key);
     // SAFETY: made by `allocate`; its key is retired, so nothing in the library refers to it.
-    let id = unsafe { Box::from_raw((&raw const *id).cast_mut()) };
-    // The channel goes last: the device keeps its events until then.
-    drop(id);
+    drop(unsafe { Box::from_raw((&raw const *id).cast_mut()) });
+}
+
+/// As `free`, without waiting: an id that an event still holds is left behind.
+///
+/// # Safety
+/// The caller does not use the id after this.
+unsafe fn free_unless_held(id: &'static Id) {
+    if IDS.try_retire(id.key) {
+        multicast::forget_all(id);
+        // SAFETY: as in `free`.
+        drop(unsafe { Box::from_raw((&raw const *id).cast_mut()) });
+    }
 }
 
 impl Id {
@@ -149,43 +163,42 @@ impl Id {
     /// The id is not used after this.
     pub(crate) unsafe fn destroy(&'static self) -> Result<()> {
         let file = self.file();
-        if !file.is_usable() {
-            return self.destroy_locally(&file);
-        }
-        let reported =
-            uapi::call(file.fd()?, abi::DestroyId { response: 0, id: self.handle(), reserved: 0 });
-        let result = match reported {
+        let reported = if file.is_usable() {
+            file.fd().and_then(|fd| {
+                uapi::call(fd, abi::DestroyId { response: 0, id: self.handle(), reserved: 0 })
+            })
+        } else {
+            // The kernel's id went with the channel, or is the business of the parent process.
+            if !file.is_owned() {
+                // What the parent has of the device must not be closed here.
+                std::mem::forget(self.with(|state| state.binding.take()));
+            }
+            // SAFETY: by contract.
+            unsafe { self.give_up() };
+            return Ok(());
+        };
+        match reported {
             Ok(answer) => {
                 self.drop_kept_event();
                 self.acknowledgements.wait_for(answer.events_reported, &"rdma_destroy_id");
+                // SAFETY: by contract.
+                unsafe { free(self) };
                 Ok(())
             }
             Err(error) => {
-                self.drop_kept_event();
+                // SAFETY: by contract.
+                unsafe { self.give_up() };
                 Err(error)
             }
-        };
-        // SAFETY: by contract.
-        unsafe { free(self) };
-        result
+        }
     }
 
-    /// In a fork's child, or when the channel was closed first: the kernel's id is the parent's
-    /// business, or gone with the channel.
-    fn destroy_locally(&'static self, file: &DeviceFile) -> Result<()> {
+    /// # Safety
+    /// The caller does not use the id after this.
+    unsafe fn give_up(&'static self) {
         self.drop_kept_event();
-        // What the parent holds of the device must not be closed here.
-        if !file.is_owned() {
-            std::mem::forget(self.with(|state| state.binding.take()));
-            if IDS.abandon(self.key) {
-                // SAFETY: nothing refers to it, and the caller gave it up.
-                drop(unsafe { Box::from_raw((&raw const *self).cast_mut()) });
-            }
-            return Ok(());
-        }
-        // SAFETY: the caller gave it up.
-        unsafe { free(self) };
-        Ok(())
+        // SAFETY: by contract.
+        unsafe { free_unless_held(self) };
     }
 
     /// Gives back the event that the last synchronous call left in `id->event`.

@@ -121,7 +121,8 @@ impl Id {
 
     /// Where to send a command.
     pub(crate) fn fd(&self) -> Result<RawFd> {
-        self.file.lock().fd()
+        // Not under the lock: in a fork's child this may wait a moment for the parent's end.
+        self.file().fd()
     }
 
     pub(crate) fn is_synchronous(&self) -> bool {

@@ -5,7 +5,7 @@
 //! | folder | what it is |
 //! |---|---|
 //! | `export` | the C ABI, the one door |
-//! | `id`, `event`, `conn`, `qp`, `multicast`, `option`, `endpoint` | what the manual pages talk about |
+//! | `id`, `event`, `conn`, `qp`, `addrinfo`, `multicast`, `option`, `endpoint` | what the manual pages talk about |
 //! | `sync_mode` | ids without a channel: calls that wait for their event |
 //! | `verbs_ext` | the helpers of rdma_verbs.h |
 //! | `device` | the devices of the process |
@@ -24,6 +24,7 @@
 //! - *valid channel pointer*: from rdma_create_event_channel, not yet destroyed.
 //! - *valid event pointer*: from rdma_get_cm_event, not yet acknowledged.
 //! - *valid sockaddr*: readable for as many bytes as its family has.
+//! - *C string*: ends with a zero byte, and is not changed during the call.
 //! - *valid attributes*, *valid list*: readable (and writable where the manual page says so) structs
 //!   whose pointers are NULL or valid themselves.
 //!
@@ -34,6 +35,7 @@
 compile_error!("a panic must not unwind into C: build with panic = \"abort\"");
 
 mod acknowledge;
+mod addrinfo;
 mod conn;
 mod device;
 mod endpoint;

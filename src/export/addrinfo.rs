@@ -1,10 +1,26 @@
 //! `<rdma/rdma_cma.h>`: names and addresses.
 #![allow(unsafe_code)]
 
+use super::arg;
 use super::ret::IntoC;
-use crate::error::Errno;
+use crate::addrinfo::{self, Failure, Hints, Question};
+use crate::error::{Errno, Result};
 use crate::types::{rdma_addrinfo, rdma_cm_id};
 use libc::{c_char, c_int};
+use std::ffi::CStr;
+
+/// # Safety
+/// `hints` are NULL or valid.
+unsafe fn question<'a>(
+    node: Option<&'a CStr>,
+    service: Option<&'a CStr>,
+    hints: *const rdma_addrinfo,
+) -> Result<Question<'a>> {
+    let named = node.is_some() || service.is_some();
+    // SAFETY: by contract.
+    let hints = unsafe { hints.as_ref().map(|hints| Hints::read(hints, named)) }.transpose()?;
+    Ok(Question { node, service, hints })
+}
 
 /// Translates names into what rdma_create_ep and rdma_resolve_addr take.
 #[unsafe(no_mangle)]
@@ -14,14 +30,24 @@ pub unsafe extern "C" fn rdma_getaddrinfo(
     hints: *const rdma_addrinfo,
     res: *mut *mut rdma_addrinfo,
 ) -> c_int {
-    let _ = (node, service, hints, res);
-    Err::<(), _>(Errno::ENOSYS).into_c()
+    // SAFETY: a place for the list, and C strings, or NULL.
+    let (place, node, service) = unsafe { (arg::out(res), arg::text(node), arg::text(service)) };
+    // SAFETY: NULL or valid hints.
+    let question = unsafe { question(node, service, hints) };
+    place
+        .map_err(Failure::from)
+        .and_then(|place| {
+            *place = addrinfo::into_c(&addrinfo::lookup(&question?)?)?;
+            Ok(())
+        })
+        .into_c()
 }
 
 /// Gives a list of rdma_getaddrinfo back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_freeaddrinfo(res: *mut rdma_addrinfo) {
-    let _ = res;
+    // SAFETY: NULL or a list of rdma_getaddrinfo, given back once.
+    unsafe { addrinfo::free(res) };
 }
 
 /// Starts to translate names, the result comes as an event.

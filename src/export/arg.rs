@@ -7,7 +7,8 @@
 use crate::conn::Parameters;
 use crate::error::{Errno, Result};
 use crate::types::{SocketAddress, rdma_conn_param};
-use libc::{c_void, sockaddr};
+use libc::{c_char, c_void, sockaddr};
+use std::ffi::CStr;
 
 /// A place for a result.
 ///
@@ -28,6 +29,15 @@ pub(super) unsafe fn optional_address(address: *const sockaddr) -> Result<Option
     }
     // SAFETY: by contract.
     unsafe { SocketAddress::read(address) }.map(Some)
+}
+
+/// A text that may be missing.
+///
+/// # Safety
+/// NULL or a C string.
+pub(super) unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: by contract.
+    (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
 
 /// Bytes of the caller; no bytes where either part is missing.

@@ -4,6 +4,7 @@
 //! Writes the thread's errno.
 #![allow(unsafe_code)]
 
+use crate::addrinfo::Failure;
 use crate::error::{Errno, Result};
 use libc::c_int;
 
@@ -29,6 +30,23 @@ impl IntoC for Result<()> {
                 set_errno(error);
                 -1
             }
+        }
+    }
+}
+
+/// 0, an EAI_ code, or -1 with errno. EAI_BADFLAGS is -1 too on glibc: it leaves errno alone.
+impl IntoC for std::result::Result<(), Failure> {
+    type C = c_int;
+
+    fn into_c(self) -> c_int {
+        match self {
+            Ok(()) => 0,
+            Err(Failure::Resolver(code)) => code,
+            Err(Failure::System(error)) => {
+                set_errno(error);
+                libc::EAI_SYSTEM
+            }
+            Err(Failure::Own(error)) => Err::<(), _>(error).into_c(),
         }
     }
 }

@@ -106,6 +106,11 @@ impl SocketAddress {
         c_int::from(self.storage.ss_family)
     }
 
+    /// In the order of this machine.
+    pub(crate) fn port(&self) -> u16 {
+        u16::from_be(port_of(&self.storage))
+    }
+
     pub(crate) fn length(&self) -> usize {
         self.length
     }

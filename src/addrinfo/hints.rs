@@ -1,0 +1,116 @@
+//! What the caller of rdma_getaddrinfo wishes, read and checked.
+//!
+//! # Safety
+//! Reads the caller's addresses and route as far as the lengths beside them say.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use crate::types::{AF_IB, RAI_FAMILY, RAI_NUMERICHOST, RAI_PASSIVE, SocketAddress, rdma_addrinfo};
+use libc::{c_int, sockaddr, socklen_t};
+
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Hints {
+    pub(super) flags: c_int,
+    pub(super) family: c_int,
+    pub(super) qp_type: c_int,
+    pub(super) port_space: c_int,
+    pub(super) source: Option<SocketAddress>,
+    pub(super) destination: Option<SocketAddress>,
+}
+
+impl Hints {
+    /// Copies what will be needed. A name stands for the address of its side, so that a hint about
+    /// this side is not looked at, as in the C library.
+    ///
+    /// # Safety
+    /// Addresses that are needed are NULL or readable for the length beside them.
+    pub(crate) unsafe fn read(given: &rdma_addrinfo, named: bool) -> Result<Hints> {
+        let passive = given.ai_flags & RAI_PASSIVE != 0;
+        // SAFETY: by contract.
+        let (source, destination) = unsafe {
+            (
+                address(given.ai_src_addr, given.ai_src_len, !(named && passive))?,
+                address(given.ai_dst_addr, given.ai_dst_len, !named)?,
+            )
+        };
+        Ok(Hints {
+            flags: given.ai_flags,
+            family: given.ai_family,
+            qp_type: given.ai_qp_type,
+            port_space: given.ai_port_space,
+            source,
+            destination,
+        })
+    }
+
+    pub(super) fn has(&self, flag: c_int) -> bool {
+        self.flags & flag != 0
+    }
+
+    /// The node is the text of a GID.
+    pub(super) fn names_a_gid(&self) -> bool {
+        self.family == AF_IB && self.has(RAI_FAMILY) && self.has(RAI_NUMERICHOST)
+    }
+}
+
+/// # Safety
+/// When it is needed, NULL or readable for `length` bytes.
+unsafe fn address(
+    given: *const sockaddr,
+    length: socklen_t,
+    needed: bool,
+) -> Result<Option<SocketAddress>> {
+    if !needed || length == 0 {
+        return Ok(None);
+    }
+    let length = usize::try_from(length).map_err(|_| Errno::EINVAL)?;
+    // SAFETY: by contract.
+    unsafe { SocketAddress::read_sized(given, length) }.map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::MaybeUninit;
+
+    fn blank() -> rdma_addrinfo {
+        // SAFETY: integers and pointers: valid when zero.
+        unsafe { MaybeUninit::zeroed().assume_init() }
+    }
+
+    #[test]
+    fn lengths_are_held_against_the_family() {
+        let mut address = libc::sockaddr_in {
+            sin_family: libc::AF_INET as u16,
+            sin_port: 0,
+            sin_addr: libc::in_addr { s_addr: 0 },
+            sin_zero: [0; 8],
+        };
+        let mut given = blank();
+        given.ai_src_addr = (&raw mut address).cast();
+        for (length, good) in [(0, true), (1, false), (2, false), (15, false), (16, true)] {
+            given.ai_src_len = length;
+            // SAFETY: a valid address of at least the given length.
+            let read = unsafe { Hints::read(&given, false) };
+            assert_eq!(read.is_ok(), good, "length {length}");
+            assert_eq!(read.is_ok_and(|hints| hints.source.is_some()), length == 16);
+        }
+        given.ai_src_addr = std::ptr::null_mut();
+        // SAFETY: NULL is refused, whatever the length.
+        assert_eq!(unsafe { Hints::read(&given, false) }.err(), Some(Errno::EINVAL));
+    }
+
+    #[test]
+    fn addresses_that_a_name_stands_for_are_not_looked_at() {
+        let mut given = blank();
+        given.ai_dst_addr = std::ptr::dangling_mut();
+        given.ai_dst_len = 16;
+        // SAFETY: the destination is not needed where there is a name.
+        assert!(unsafe { Hints::read(&given, true) }.is_ok());
+        given.ai_src_addr = std::ptr::dangling_mut();
+        given.ai_src_len = 16;
+        given.ai_flags = RAI_PASSIVE;
+        // SAFETY: nor is the source on the passive side.
+        assert!(unsafe { Hints::read(&given, true) }.is_ok());
+    }
+}

@@ -1,0 +1,58 @@
+//! Addresses by name (`struct rdma_addrinfo`).
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `hints` | reads what the caller wishes |
+//! | `names` | asks the resolver of the C library |
+//! | `lookup` | makes entries of the answers, by the rules of rdma_getaddrinfo(3) |
+//! | `native` | InfiniBand addresses made from GIDs and ports |
+//! | `list` | entries as the list that C programs get |
+
+mod hints;
+mod list;
+mod lookup;
+mod names;
+mod native;
+
+pub(crate) use hints::Hints;
+pub(crate) use list::{free, into_c};
+pub(crate) use lookup::{Question, lookup};
+
+use crate::error::Errno;
+use crate::types::SocketAddress;
+use libc::c_int;
+
+/// One address with all that is known about it.
+#[derive(Clone, Default)]
+pub(crate) struct Entry {
+    flags: c_int,
+    family: c_int,
+    qp_type: c_int,
+    port_space: c_int,
+    source: Option<SocketAddress>,
+    destination: Option<SocketAddress>,
+    /// Canonical names with their final zero byte; empty where there is none.
+    source_name: Vec<u8>,
+    destination_name: Vec<u8>,
+    /// Records of type `struct ibv_path_data`.
+    route: Vec<u8>,
+    /// What goes before the caller's private data.
+    connect: Vec<u8>,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Failure {
+    /// An EAI_ code, returned to C as it is.
+    Resolver(c_int),
+    /// EAI_SYSTEM, with the errno that tells more.
+    System(Errno),
+    /// The library's own.
+    Own(Errno),
+}
+
+impl From<Errno> for Failure {
+    fn from(error: Errno) -> Failure {
+        Failure::Own(error)
+    }
+}

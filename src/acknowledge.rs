@@ -1,9 +1,10 @@
 //! Counts events that were given back, for whoever must not go before.
 
+use crate::deadline;
+use crate::error::{Errno, Result};
 use crate::log;
 use parking_lot::{Condvar, Mutex};
-use std::fmt::Display;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// When waiting for the application is worth a line in the log.
 const LONG_WAIT: Duration = Duration::from_secs(5);
@@ -21,20 +22,31 @@ impl Acknowledgements {
         self.one_more.notify_all();
     }
 
-    /// Blocks until as many events were given back as the kernel has `reported`.
-    pub(crate) fn wait_for(&self, reported: u32, of: &dyn Display) {
+    /// Blocks until as many events were given back as the kernel has `reported`; ETIMEDOUT where the
+    /// environment limits waits.
+    pub(crate) fn wait_for(&self, reported: u32, caller: &str) -> Result<()> {
+        let deadline = deadline::from_now();
+        let mut worth_a_line = Some(Instant::now() + LONG_WAIT);
         let mut count = self.count.lock();
-        let mut told = false;
         while missing(reported, *count) > 0 {
-            let timed_out = self.one_more.wait_for(&mut count, LONG_WAIT).timed_out();
-            if timed_out && !told {
-                told = true;
+            let Some(wake) = [deadline, worth_a_line].into_iter().flatten().min() else {
+                self.one_more.wait(&mut count);
+                continue;
+            };
+            self.one_more.wait_until(&mut count, wake);
+            let now = Instant::now();
+            if missing(reported, *count) > 0 && worth_a_line.is_some_and(|line| line <= now) {
+                worth_a_line = None;
                 log::line(format_args!(
-                    "{of} waits for {} events to be given back by rdma_ack_cm_event",
+                    "{caller} waits for {} events to be given back by rdma_ack_cm_event",
                     missing(reported, *count)
                 ));
             }
+            if missing(reported, *count) > 0 && deadline.is_some_and(|end| end <= now) {
+                return Err(Errno::ETIMEDOUT);
+            }
         }
+        Ok(())
     }
 }
 
@@ -63,8 +75,8 @@ mod tests {
                     counter.add();
                 }
             });
-            counter.wait_for(3, &"test");
+            assert_eq!(counter.wait_for(3, "test"), Ok(()));
         });
-        counter.wait_for(2, &"test");
+        assert_eq!(counter.wait_for(2, "test"), Ok(()));
     }
 }

@@ -4,8 +4,9 @@
 //! Walks the caller's address list as far as its own lengths say, and destroys ids that it made.
 #![allow(unsafe_code)]
 
+use crate::deadline;
 use crate::error::{Errno, Result};
-use crate::id::{self, DEFAULT_TIMEOUT_MS, Id};
+use crate::id::{self, Id};
 use crate::memory::try_vec;
 use crate::option;
 use crate::qp;
@@ -15,6 +16,12 @@ use crate::types::{
     rdma_port_space,
 };
 use rdma_sys::{ibv_pd, ibv_qp_init_attr};
+
+/// Limit of each resolving step: two seconds, or what the environment says.
+fn resolve_limit_ms() -> i32 {
+    const DEFAULT: i32 = 2000;
+    deadline::limit().map_or(DEFAULT, |limit| i32::try_from(limit.as_millis()).unwrap_or(i32::MAX))
+}
 
 /// Tries each entry of the list; the error is that of the last one.
 ///
@@ -111,12 +118,12 @@ unsafe fn prepare_active(
         // SAFETY: a valid entry.
         Some(unsafe { SocketAddress::read_sized(entry.ai_src_addr, entry.ai_src_len as usize) }?)
     };
-    id.resolve_address(source.as_ref(), &destination, DEFAULT_TIMEOUT_MS)?;
+    id.resolve_address(source.as_ref(), &destination, resolve_limit_ms())?;
     if entry.ai_route_len > 0 && !entry.ai_route.is_null() {
         option::set(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, entry.ai_route, entry.ai_route_len)?;
         id.finish(Operation::ResolveRoute)?;
     } else {
-        id.resolve_route(DEFAULT_TIMEOUT_MS)?;
+        id.resolve_route(resolve_limit_ms())?;
     }
     if let Some(attr) = attr {
         attr.qp_type = entry.ai_qp_type as u32;

@@ -12,7 +12,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `fork`, `memory`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -37,6 +37,7 @@ compile_error!("a panic must not unwind into C: build with panic = \"abort\"");
 mod acknowledge;
 mod addrinfo;
 mod conn;
+mod deadline;
 mod device;
 mod endpoint;
 pub mod error;

@@ -148,12 +148,17 @@ pub(crate) fn leave(id: &Id, address: &SocketAddress) -> Result<()> {
     }
     let handle = membership.handle.load(Ordering::Relaxed);
     let answer = uapi::call(fd, abi::LeaveMcast { response: 0, id: handle, reserved: 0 });
-    if let Ok(answer) = &answer {
-        membership.acknowledgements.wait_for(answer.events_reported, &"rdma_leave_multicast");
-    }
+    let result = answer.and_then(|answer| {
+        membership.acknowledgements.wait_for(answer.events_reported, "rdma_leave_multicast")
+    });
     // SAFETY: taken out of the list by this call alone.
-    unsafe { free(membership) };
-    answer.map(|_| ())
+    unsafe {
+        match result {
+            Ok(()) => free(membership),
+            Err(_) => free_unless_held(membership),
+        }
+    }
+    result
 }
 
 /// The id is going; the kernel's side went with it.
@@ -170,4 +175,15 @@ unsafe fn free(membership: &'static Membership) {
     MEMBERSHIPS.retire(membership.key);
     // SAFETY: leaked by `join`; no event holds it any more.
     drop(unsafe { Box::from_raw((&raw const *membership).cast_mut()) });
+}
+
+/// As `free`, without waiting: a membership that an event still holds is left behind.
+///
+/// # Safety
+/// As `free`.
+unsafe fn free_unless_held(membership: &'static Membership) {
+    if MEMBERSHIPS.try_retire(membership.key) {
+        // SAFETY: as in `free`.
+        drop(unsafe { Box::from_raw((&raw const *membership).cast_mut()) });
+    }
 }

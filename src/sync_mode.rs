@@ -1,21 +1,20 @@
 //! Synchronous ids: a call waits for its own event.
 //!
 //! Only the event that the call asked for is success. Events that end the operation are errors;
-//! others (a changed address, the end of time-wait) are given back and the wait goes on. The C API
-//! knows no time limits, so `RDMACM_SYNC_TIMEOUT_MS` can set one for every wait; without it a call
-//! waits as long as it takes.
+//! others (a changed address, the end of time-wait) are given back and the wait goes on. `deadline`
+//! says how long it may take.
 //!
 //! # Safety
 //! poll(2) on one descriptor.
 #![allow(unsafe_code)]
 
+use crate::deadline;
 use crate::error::{Errno, Result};
 use crate::event::{self, Message};
 use crate::id::Id;
 use crate::types::*;
-use once_cell::sync::OnceCell;
 use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// What a synchronous id may wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -87,7 +86,7 @@ impl Id {
     /// Waits for the event of `operation` or one that ends it.
     pub(crate) fn wait_for(&self, operation: Operation) -> Result<(Box<Message>, Result<()>)> {
         self.drop_kept_event();
-        let deadline = time_limit().map(|limit| Instant::now() + limit);
+        let deadline = deadline::from_now();
         let file = self.file();
         loop {
             if let Some(deadline) = deadline {
@@ -101,16 +100,6 @@ impl Id {
             }
         }
     }
-}
-
-/// `RDMACM_SYNC_TIMEOUT_MS`, unless absent, zero or not a number.
-fn time_limit() -> Option<Duration> {
-    static LIMIT: OnceCell<Option<Duration>> = OnceCell::new();
-    *LIMIT.get_or_init(|| {
-        let value = std::env::var("RDMACM_SYNC_TIMEOUT_MS").ok()?;
-        let milliseconds: u64 = value.trim().parse().ok()?;
-        (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
-    })
 }
 
 /// ETIMEDOUT once the deadline has passed; EINTR on a signal, as in a call without a limit.

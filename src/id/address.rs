@@ -6,9 +6,6 @@ use crate::sync_mode::Operation;
 use crate::types::SocketAddress;
 use crate::uapi::{self, abi};
 
-/// Limit of each resolving step where the caller gives none (rdma_create_ep).
-pub(crate) const DEFAULT_TIMEOUT_MS: i32 = 2000;
-
 impl Id {
     pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
         uapi::send(

@@ -156,8 +156,8 @@ unsafe fn free_unless_held(id: &'static Id) {
 impl Id {
     /// Ends the id: no more events, then waits until those that were reported are acknowledged.
     ///
-    /// The id is gone afterwards whatever the kernel says; an error tells that the kernel did not
-    /// know it.
+    /// The id is gone afterwards whatever happens; an error tells that the kernel did not know it, or
+    /// that an event of it was not given back in time.
     ///
     /// # Safety
     /// The id is not used after this.
@@ -180,10 +180,16 @@ impl Id {
         match reported {
             Ok(answer) => {
                 self.drop_kept_event();
-                self.acknowledgements.wait_for(answer.events_reported, &"rdma_destroy_id");
+                let waited =
+                    self.acknowledgements.wait_for(answer.events_reported, "rdma_destroy_id");
                 // SAFETY: by contract.
-                unsafe { free(self) };
-                Ok(())
+                unsafe {
+                    match waited {
+                        Ok(()) => free(self),
+                        Err(_) => free_unless_held(self),
+                    }
+                }
+                waited
             }
             Err(error) => {
                 // SAFETY: by contract.

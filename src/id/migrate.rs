@@ -36,8 +36,8 @@ impl Id {
         if own_before.is_some() {
             self.drop_kept_event();
         }
-        self.acknowledgements.wait_for(answer.events_reported, &"rdma_migrate_id");
+        let waited = self.acknowledgements.wait_for(answer.events_reported, "rdma_migrate_id");
         drop((own_before, before));
-        Ok(())
+        waited
     }
 }

@@ -15,7 +15,6 @@ mod migrate;
 mod pin;
 mod query;
 
-pub(crate) use address::DEFAULT_TIMEOUT_MS;
 pub(crate) use create::{child_of, create, default_qp_type};
 
 use crate::acknowledge::Acknowledgements;

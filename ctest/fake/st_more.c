@@ -1,0 +1,299 @@
+/* Datagram ids, groups, transports, fork, several devices. */
+#include "st.h"
+
+#include <pthread.h>
+#include <sys/wait.h>
+
+static void datagram(void)
+{
+	struct rdma_conn_param cp = { .private_data = "hi", .private_data_len = 3 };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *l, *s, *c;
+	struct rdma_cm_event *ev;
+	char from[64] = "datagram", to[128] = "";
+	struct ibv_mr *m1, *m2;
+	struct ibv_wc wc;
+	struct ibv_ah *ah;
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_UDP), 0);
+	EQ(rdma_create_id(ch, &c, NULL, RDMA_PS_UDP), 0);
+	EQ(rdma_bind_addr(l, addr("10.77.0.1", 6000)), 0);
+	EQ(rdma_listen(l, 1), 0);
+	resolve(c, "10.77.0.1", 6000);
+	make_qp(c);
+	EQ(rdma_connect(c, &cp), 0);
+	EQ(rdma_get_cm_event(ch, &ev), 0);
+	EQ(ev->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	EQ(ev->param.ud.private_data_len, 180);
+	CHECK(!strcmp(ev->param.ud.private_data, "hi"));
+	s = ev->id;
+	rdma_ack_cm_event(ev);
+	make_qp(s);
+	cp.qp_num = s->qp->qp_num;
+	EQ(rdma_accept(s, &cp), 0);
+	EQ(rdma_get_cm_event(ch, &ev), 0);
+	EQ(ev->event, RDMA_CM_EVENT_ESTABLISHED);
+	EQ(ev->param.ud.qp_num, s->qp->qp_num);
+	EQ(ev->param.ud.qkey, RDMA_UDP_QKEY);
+	CHECK((ah = ibv_create_ah(c->pd, &ev->param.ud.ah_attr)) != NULL);
+	m1 = rdma_reg_msgs(c, from, sizeof(from));
+	m2 = rdma_reg_msgs(s, to, sizeof(to));
+	EQ(rdma_post_recv(s, NULL, to, sizeof(to), m2), 0);
+	EQ(rdma_post_ud_send(c, NULL, from, 9, m1, IBV_SEND_SIGNALED, ah, ev->param.ud.qp_num), 0);
+	rdma_ack_cm_event(ev);
+	EQ(rdma_get_send_comp(c, &wc), 1);
+	EQ(wc.status, IBV_WC_SUCCESS);
+	EQ(rdma_get_recv_comp(s, &wc), 1);
+	EQ(wc.byte_len, 49);
+	EQ(wc.src_qp, c->qp->qp_num);
+	CHECK(!strcmp(to + 40, "datagram"));
+	ibv_destroy_ah(ah);
+	rdma_dereg_mr(m1);
+	rdma_dereg_mr(m2);
+	rdma_destroy_ep(c);
+	rdma_destroy_ep(s);
+	/* Refused, and nobody there. */
+	EQ(rdma_create_id(ch, &c, NULL, RDMA_PS_UDP), 0);
+	resolve(c, "10.77.0.1", 6000);
+	make_qp(c);
+	EQ(rdma_connect(c, &cp), 0);
+	s = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	EQ(rdma_reject(s, NULL, 0), 0);
+	expect(ch, RDMA_CM_EVENT_UNREACHABLE, 2);
+	rdma_destroy_ep(c);
+	EQ(rdma_destroy_id(s), 0);
+	EQ(rdma_destroy_id(l), 0);
+	EQ(rdma_create_id(ch, &c, NULL, RDMA_PS_UDP), 0);
+	resolve(c, "10.77.0.1", 6000);
+	make_qp(c);
+	EQ(rdma_connect(c, &cp), 0);
+	expect(ch, RDMA_CM_EVENT_UNREACHABLE, 1);
+	rdma_destroy_ep(c);
+	rdma_destroy_event_channel(ch);
+	EQ(live_now().ids + live_now().ahs, 0);
+}
+
+static void group(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_event *ev;
+	struct rdma_cm_id *id[2];
+	char buf[2][128] = { "all of you", "" };
+	struct ibv_mr *mr[2];
+	struct ibv_ah *ah = NULL;
+	struct ibv_wc wc;
+	uint32_t qpn = 0;
+
+	for (int i = 0; i < 2; i++) {
+		EQ(rdma_create_id(ch, &id[i], NULL, RDMA_PS_UDP), 0);
+		EQ(rdma_bind_addr(id[i], addr("10.77.0.1", 0)), 0);
+		make_qp(id[i]);
+		EQ(rdma_join_multicast(id[i], addr("239.1.2.3", 0), &mr[i]), 0);
+		EQ(rdma_get_cm_event(ch, &ev), 0);
+		EQ(ev->event, RDMA_CM_EVENT_MULTICAST_JOIN);
+		CHECK(ev->param.ud.private_data == &mr[i]);
+		qpn = ev->param.ud.qp_num;
+		EQ(qpn, 0xffffff);
+		if (!i)
+			CHECK((ah = ibv_create_ah(id[0]->pd, &ev->param.ud.ah_attr)) != NULL);
+		rdma_ack_cm_event(ev);
+		CHECK((mr[i] = rdma_reg_msgs(id[i], buf[i], 128)) != NULL);
+	}
+	EQ(live_now().multicasts, 2);
+	EQ(rdma_post_recv(id[1], NULL, buf[1], 128, mr[1]), 0);
+	EQ(rdma_post_ud_send(id[0], NULL, buf[0], 11, mr[0], IBV_SEND_SIGNALED, ah, qpn), 0);
+	EQ(rdma_get_recv_comp(id[1], &wc), 1);
+	CHECK(!strcmp(buf[1] + 40, "all of you"));
+	EQ(rdma_leave_multicast(id[0], addr("239.1.2.3", 0)), 0);
+	EQ(rdma_leave_multicast(id[1], addr("239.1.2.3", 0)), 0);
+	EQ(live_now().multicasts, 0);
+	script("kernel mcast_error=EHOSTUNREACH");
+	EQ(rdma_join_multicast(id[0], addr("239.1.2.3", 0), NULL), 0);
+	expect(ch, RDMA_CM_EVENT_MULTICAST_ERROR, -EHOSTUNREACH);
+	EQ(rdma_leave_multicast(id[0], addr("239.1.2.3", 0)), 0);
+	ibv_destroy_ah(ah);
+	for (int i = 0; i < 2; i++) {
+		rdma_dereg_mr(mr[i]);
+		rdma_destroy_ep(id[i]);
+	}
+	rdma_destroy_event_channel(ch);
+}
+
+static void two_devices(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+	struct ibv_context **list;
+	int n;
+
+	CHECK((list = rdma_get_devices(&n)) != NULL);
+	EQ(n, 2);
+	EQ(list[1]->device->transport_type, IBV_TRANSPORT_IWARP);
+	rdma_free_devices(list);
+	EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_resolve_addr(id, NULL, addr("10.78.0.1", 1), 100), 0);
+	expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	CHECK(!strcmp(ibv_get_device_name(id->verbs->device), "second"));
+	EQ(rdma_destroy_id(id), 0);
+	EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(id, addr("10.77.0.1", 0)), 0);
+	CHECK(!strcmp(ibv_get_device_name(id->verbs->device), "first"));
+	EQ(id->port_num, 1);
+	EQ(rdma_destroy_id(id), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* The child has the parent's kernel: what it destroys is gone for the parent. */
+static void forked(void)
+{
+	struct pair p;
+	int status;
+	pid_t pid;
+
+	pair_open(&p, RDMA_PS_TCP, 5000);
+	EQ(RDMAFAKE(rdmafake_foreign)(), 0);
+	pid = fork();
+	if (!pid) {
+		/* Closing a copy of the channel must not disturb the parent. */
+		close(p.sch->fd);
+		close(p.cch->fd);
+		_exit(0);
+	}
+	EQ(waitpid(pid, &status, 0), pid);
+	EQ(status, 0);
+	EQ(live_now().ids, 3);
+	pid = fork();
+	if (!pid)
+		_exit(rdma_disconnect(p.cli) ? 1 : 0);
+	EQ(waitpid(pid, &status, 0), pid);
+	EQ(status, 0);
+	expect(p.sch, RDMA_CM_EVENT_DISCONNECTED, 0);
+	CHECK(RDMAFAKE(rdmafake_foreign)() >= 1);
+	EQ(rdma_disconnect(p.srv), 0);
+	expect(p.cch, RDMA_CM_EVENT_DISCONNECTED, 0);
+	pair_close(&p);
+}
+
+/* Two processes that meet only in the kernel. */
+static void fork_connects(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
+	char buf[64] = "over there", got[64];
+	struct rdma_cm_id *l, *id;
+	struct ibv_mr *mr;
+	struct ibv_wc wc;
+	int status;
+	pid_t pid;
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(l, addr("10.77.0.1", 5000)), 0);
+	EQ(rdma_listen(l, 1), 0);
+	pid = fork();
+	if (!pid) {
+		ch = rdma_create_event_channel();
+		CHECK(ch != NULL);
+		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+		resolve(id, "10.77.0.1", 5000);
+		make_qp(id);
+		mr = rdma_reg_msgs(id, buf, sizeof(buf));
+		EQ(rdma_connect(id, &cp), 0);
+		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+		EQ(rdma_post_send(id, NULL, buf, 11, mr, IBV_SEND_SIGNALED), 0);
+		EQ(rdma_get_send_comp(id, &wc), 1);
+		EQ(wc.status, IBV_WC_SUCCESS);
+		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
+		_exit(0);
+	}
+	id = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	make_qp(id);
+	mr = rdma_reg_msgs(id, got, sizeof(got));
+	EQ(rdma_post_recv(id, NULL, got, sizeof(got), mr), 0);
+	EQ(rdma_accept(id, &cp), 0);
+	expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+	EQ(rdma_get_recv_comp(id, &wc), 1);
+	EQ(wc.status, IBV_WC_SUCCESS);
+	CHECK(!strcmp(got, "over there"));
+	EQ(rdma_disconnect(id), 0);
+	EQ(waitpid(pid, &status, 0), pid);
+	EQ(status, 0);
+	rdma_dereg_mr(mr);
+	rdma_destroy_ep(id);
+	EQ(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+static void *client_thread(void *arg)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
+	struct rdma_cm_id *id;
+
+	for (int i = 0; i < *(int *)arg; i++) {
+		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+		resolve(id, "10.77.0.1", 5000);
+		make_qp(id);
+		EQ(rdma_connect(id, &cp), 0);
+		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+		EQ(rdma_disconnect(id), 0);
+		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
+		rdma_destroy_ep(id);
+	}
+	rdma_destroy_event_channel(ch);
+	return NULL;
+}
+
+/* Many threads, one listener with a backlog of two. */
+static void crowd(void)
+{
+	enum { THREADS = 8 };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
+	int each = 40, ended = 0;
+	struct rdma_cm_event *ev;
+	struct rdma_cm_id *l;
+	pthread_t t[THREADS];
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(l, addr("0.0.0.0", 5000)), 0);
+	EQ(rdma_listen(l, 2), 0);
+	for (int i = 0; i < THREADS; i++)
+		EQ(pthread_create(&t[i], NULL, client_thread, &each), 0);
+	while (ended < THREADS * each) {
+		struct rdma_cm_id *id;
+		enum rdma_cm_event_type type;
+
+		EQ(rdma_get_cm_event(ch, &ev), 0);
+		id = ev->id;
+		type = ev->event;
+		rdma_ack_cm_event(ev);
+		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			make_qp(id);
+			EQ(rdma_accept(id, &cp), 0);
+		} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
+			EQ(rdma_disconnect(id), 0);
+			rdma_destroy_ep(id);
+			ended++;
+		} else {
+			EQ(type, RDMA_CM_EVENT_ESTABLISHED);
+		}
+	}
+	for (int i = 0; i < THREADS; i++)
+		EQ(pthread_join(t[i], NULL), 0);
+	EQ(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+	EQ(live_now().ids + live_now().qps + live_now().channels, 0);
+}
+
+const struct test more_tests[] = {
+	{ "datagram", "", datagram },
+	{ "datagram-ib", "device type=ib ip=10.77.0.1", datagram },
+	{ "group", "", group },
+	{ "group-ib", "device type=ib ip=10.77.0.1", group },
+	{ "two-devices", "device name=first ip=10.77.0.1/24; device name=second type=iwarp ip=10.78.0.1/24",
+	  two_devices },
+	{ "forked", "", forked },
+	{ "fork-connects", "", fork_connects },
+	{ "crowd", "", crowd },
+	{ NULL, NULL, NULL },
+};

@@ -200,7 +200,9 @@ static void handles(void)
 static void verbs(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct ibv_qp_init_attr a = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 }, .qp_type = IBV_QPT_RC };
+	const struct ibv_qp_init_attr fresh = { .cap = { .max_send_wr = 1, .max_recv_wr = 1 },
+						.qp_type = IBV_QPT_RC };
+	struct ibv_qp_init_attr a = fresh;
 	struct ibv_context **list;
 	struct rdma_cm_id *id;
 	int n = 0;
@@ -216,7 +218,10 @@ static void verbs(void)
 	expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
 	script("verbs create_qp errno=ENOSPC; verbs create_cq nth=2 errno=EMFILE");
 	FAILS(rdma_create_qp(id, NULL, &a), EMFILE);
+	/* The library leaves pointers of destroyed objects in the attributes. */
+	a = fresh;
 	FAILS(rdma_create_qp(id, NULL, &a), ENOSPC);
+	a = fresh;
 	EQ(rdma_create_qp(id, NULL, &a), 0);
 	rdma_destroy_ep(id);
 	rdma_destroy_event_channel(ch);

@@ -105,7 +105,7 @@ def main():
     kernel = rows_table.version(os.uname().release)
     stretch = rows_exec.slowness()
     if stretch > 1.2:
-        print(f"the guest came up slowly: all limits are {stretch:.1f} times longer")
+        print(f"the guest came up slowly: all limits are {stretch:.1f} times longer", file=sys.stderr)
     runner = rows_exec.Runner(os.path.join(options.out, "logs"), stretch)
     programs = rows_exec.reference_library().series[1:]
     tally = Tally()

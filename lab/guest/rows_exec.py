@@ -112,6 +112,9 @@ class Runner:
 
     def run(self, row, library):
         result = Result()
+        if "RS=1 " in row.server + row.client and not os.path.exists(library.preload):
+            result.why = "no librspreload.so beside the library"
+            return result
         names = [os.path.join(self.logs, f"{row.case}.{library.name}.{side}") for side in ("server", "client")]
         before = sent_packets()
         begin = time.monotonic()

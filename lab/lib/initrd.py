@@ -6,6 +6,7 @@ usage: initrd.py MODULE_DIR BUSYBOX INIT BOOT_MODULES RDMA_MODULES OUT
 
 import lzma
 import os
+import struct
 import subprocess
 import sys
 
@@ -42,11 +43,20 @@ def plain_module(path):
     """The module's bytes without compression: the guest's own decompression would cost it seconds."""
     if path.endswith(".xz"):
         with lzma.open(path) as file:
-            return file.read()
+            return unsigned(file.read())
     if path.endswith(".zst"):
-        return subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout
+        return unsigned(subprocess.run(["zstd", "-dcq", path], check=True, stdout=subprocess.PIPE).stdout)
     with open(path, "rb") as file:
-        return file.read()
+        return unsigned(file.read())
+
+
+def unsigned(data):
+    """Without its signature, which the guest would spend time on: magic text, before it a head whose end is the length."""
+    magic = b"~Module signature appended~\n"
+    if not data.endswith(magic):
+        return data
+    end = len(data) - len(magic) - 12
+    return data[: end - struct.unpack_from(">I", data, end + 8)[0]]
 
 
 class Cpio:

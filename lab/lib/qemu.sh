@@ -53,10 +53,12 @@ boot() {
   fi
   if [ -e "$job/rc" ]; then
     code=$(cat "$job/rc")
+    [ ! -s "$job/complaints" ] || say "the guest's kernel complained: $(head -n 3 "$job/complaints")"
   else
     code=125
     printf 'lab: the guest ended without a result; last lines of its console:\n' >&2
-    cat "$job/qemu" "$job/console" 2>/dev/null | tail -n 25 >&2
+    cat "$job/qemu" "$job/console" 2>/dev/null | tail -n 20 >&2
+    grep 'Kernel panic' "$job/console" >&2 || true
   fi
 }
 

@@ -8,6 +8,8 @@ MANDIR ?= $(PREFIX)/share/man
 DESTDIR ?=
 CC ?= cc
 CARGO ?= cargo
+OBJCOPY ?= objcopy
+INSTALL ?= install
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT := build
@@ -15,6 +17,13 @@ SONAME := librdmacm.so.1
 REAL := librdmacm.so.$(VERSION)
 MAP := src/export/librdmacm.map
 ARCHIVE := target/release/librdmacm.a
+
+EXPORTS = $(shell sed -n 's/^\t\t\([a-z_0-9]*\);/\1/p' $(MAP))
+PRELOAD := librspreload.so
+HEADERS := rdma/rdma_cma.h rdma/rdma_cma_abi.h rdma/rdma_verbs.h rdma/rdma_verbs_inline.h rdma/rsocket.h \
+    infiniband/acm.h infiniband/ib.h
+PAGES3 = $(notdir $(wildcard man/*.3))
+PAGES7 = $(notdir $(wildcard man/*.7))
 
 all: $(OUT)/$(REAL)
 
@@ -35,6 +44,53 @@ $(OUT)/$(REAL): $(ARCHIVE) $(MAP)
 	ln -sf $(REAL) $(OUT)/$(SONAME)
 	ln -sf $(SONAME) $(OUT)/librdmacm.so
 
+# The archive for C programs: one object with nothing visible but what the shared library exports, so that
+# it can be linked beside other Rust archives.
+$(OUT)/librdmacm.a: $(ARCHIVE) $(MAP)
+	mkdir -p $(OUT)
+	$(CC) -r -nostdlib -o $(OUT)/librdmacm.o -Wl,--gc-sections $(EXPORTS:%=-Wl,-u,%) $(ARCHIVE)
+	$(OBJCOPY) --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd \
+	    $(EXPORTS:%=--keep-global-symbol=%) $(OUT)/librdmacm.o
+	rm -f $@
+	$(AR) rcs $@ $(OUT)/librdmacm.o
+
+$(OUT)/librdmacm.pc: pkgconfig/librdmacm.pc.in FORCE
+	mkdir -p $(OUT)
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+	    -e 's|@VERSION@|$(VERSION)|' $< >$@
+
+# After this `ldconfig`, for a system's own folder.
+install: all $(OUT)/librdmacm.a $(OUT)/librdmacm.pc
+	$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
+	    $(DESTDIR)$(INCLUDEDIR)/infiniband $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man7
+	$(INSTALL) -m 755 $(OUT)/$(REAL) $(DESTDIR)$(LIBDIR)/$(REAL)
+	ln -sf $(REAL) $(DESTDIR)$(LIBDIR)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/librdmacm.so
+	$(INSTALL) -m 644 $(OUT)/librdmacm.a $(DESTDIR)$(LIBDIR)/librdmacm.a
+	$(INSTALL) -m 644 $(OUT)/librdmacm.pc $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc
+	for header in $(HEADERS); do \
+	    $(INSTALL) -m 644 include/$$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
+	$(INSTALL) -m 644 $(PAGES3:%=man/%) $(DESTDIR)$(MANDIR)/man3
+	$(INSTALL) -m 644 $(PAGES7:%=man/%) $(DESTDIR)$(MANDIR)/man7
+	if [ -e $(OUT)/$(PRELOAD) ]; then \
+	    $(INSTALL) -D -m 755 $(OUT)/$(PRELOAD) $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD); fi
+
+uninstall:
+	rm -f $(DESTDIR)$(LIBDIR)/$(REAL) $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/librdmacm.so \
+	    $(DESTDIR)$(LIBDIR)/librdmacm.a $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc \
+	    $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD) $(HEADERS:%=$(DESTDIR)$(INCLUDEDIR)/%) \
+	    $(PAGES3:%=$(DESTDIR)$(MANDIR)/man3/%) $(PAGES7:%=$(DESTDIR)$(MANDIR)/man7/%)
+	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(INCLUDEDIR)/rdma $(DESTDIR)$(INCLUDEDIR)/infiniband \
+	    2>/dev/null
+
+# build/librdmacm1-rs_VERSION_ARCHITECTURE.deb
+deb:
+	scripts/deb
+
+# The prototypes in include/ and the manual pages in man/.
+headers:
+	$(CARGO) run --quiet --locked -p headers
+
 demo:
 	@scripts/setup build
 	@$(MAKE) --no-print-directory all
@@ -54,4 +110,4 @@ clean:
 	$(CARGO) clean
 
 FORCE:
-.PHONY: all demo test test-all clean FORCE
+.PHONY: all install uninstall deb headers demo test test-all clean FORCE

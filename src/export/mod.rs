@@ -20,4 +20,5 @@ pub mod multicast;
 pub mod qp;
 mod ret;
 pub mod rsocket;
+pub mod srq;
 pub mod verbs;

@@ -15,6 +15,54 @@ const FULL_MEMBER: u32 = 0;
 const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS;
 
 /// Joins a multicast group as a full member.
+///
+/// # Arguments
+///
+/// - `id`: an id that is bound to a device.
+/// - `addr`: the group. Only read during the call.
+/// - `context`: any pointer, given back in `param.ud.private_data` of the group's events.
+///
+/// # Description
+///
+/// The outcome is RDMA_CM_EVENT_MULTICAST_JOIN or RDMA_CM_EVENT_MULTICAST_ERROR. With the
+/// former the id's queue pair, if it has one, is attached to the group and receives; `param.ud`
+/// has what is needed to send: an address handle's attributes, the queue pair number (0xFFFFFF)
+/// and the Q_Key.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`. For an asynchronous id 0 means that the join has begun.
+///
+/// # Errors
+///
+/// - `EBADF`: the event channel of the id was destroyed.
+/// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
+/// - `EINVAL`: `id` or the address is NULL, the family is unknown, the flag is unknown, or the
+///   id has no device.
+/// - `EIO`: synchronous id: the group was not joined.
+/// - `ENODATA`: the kernel did not take the command.
+/// - `ENODEV`: synchronous id: the device was removed.
+/// - `ENOMEM`: out of memory.
+/// - `ENXIO`: the device was removed.
+/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
+/// - `ETIMEDOUT`: synchronous id: the time limit passed, the peer's or that of
+///   `RDMACM_SYNC_TIMEOUT_MS`.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Notes
+///
+/// rdma_bind_addr or rdma_resolve_addr chooses the device. A later
+/// RDMA_CM_EVENT_MULTICAST_ERROR means that the group was lost; it is still to be left.
+///
+/// # Thread safety
+///
+/// One thread at a time per id; any number of ids in any number of threads.
+///
+/// # See also
+///
+/// rdma_join_multicast_ex(3), rdma_leave_multicast(3), rdma_resolve_addr(3),
+/// rdma_post_ud_send(3), ibv_create_ah(3), rdma_cm(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_join_multicast(
     id: *mut rdma_cm_id,
@@ -27,6 +75,50 @@ pub unsafe extern "C" fn rdma_join_multicast(
 }
 
 /// Joins a multicast group with flags.
+///
+/// # Arguments
+///
+/// - `id`: an id that is bound to a device.
+/// - `mc_join_attr`: group and flags. Only read during the call.
+/// - `context`: any pointer, given back in `param.ud.private_data` of the group's events.
+///
+/// # Description
+///
+/// As rdma_join_multicast. `comp_mask` of the attributes must be RDMA_CM_JOIN_MC_ATTR_ADDRESS
+/// and RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, with the group in `addr`, and in `join_flags`:
+///
+/// - `RDMA_MC_JOIN_FLAG_FULLMEMBER`: send and receive.
+/// - `RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER`: only send; the queue pair is not attached.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`. For an asynchronous id 0 means that the join has begun.
+///
+/// # Errors
+///
+/// - `EBADF`: the event channel of the id was destroyed.
+/// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
+/// - `EINVAL`: `id`, `mc_join_attr` or the address is NULL, `comp_mask` lacks one of the two,
+///   the family is unknown, the flag is unknown, or the id has no device.
+/// - `EIO`: synchronous id: the group was not joined.
+/// - `ENODATA`: the kernel did not take the command.
+/// - `ENODEV`: synchronous id: the device was removed.
+/// - `ENOMEM`: out of memory.
+/// - `ENXIO`: the device was removed.
+/// - `EOPNOTSUPP`: `comp_mask` has bits that are not known.
+/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
+/// - `ETIMEDOUT`: synchronous id: the time limit passed, the peer's or that of
+///   `RDMACM_SYNC_TIMEOUT_MS`.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// One thread at a time per id; any number of ids in any number of threads.
+///
+/// # See also
+///
+/// rdma_join_multicast(3), rdma_leave_multicast(3), rdma_cm(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_join_multicast_ex(
     id: *mut rdma_cm_id,
@@ -58,6 +150,47 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 }
 
 /// Leaves a multicast group.
+///
+/// # Arguments
+///
+/// - `id`: an id that joined the group.
+/// - `addr`: the group. Only read during the call.
+///
+/// # Description
+///
+/// Detaches the queue pair, leaves, and waits until every event of the group that was fetched
+/// is acknowledged. A join that is still going on is cancelled. Of several joins of one group
+/// the last is undone.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`. The membership is gone also when the kernel failed to leave.
+///
+/// # Errors
+///
+/// - `EADDRNOTAVAIL`: the id is not a member of the group.
+/// - `EBADF`: the event channel of the id was destroyed.
+/// - `EINVAL`: `id` or `addr` is NULL, or the family is unknown.
+/// - `ENODATA`: the kernel did not take the command.
+/// - `ENOENT`: the kernel does not know the id.
+/// - `ENXIO`: the device was removed.
+/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Notes
+///
+/// Messages that were received before can still complete afterwards. rdma_destroy_id leaves all
+/// groups.
+///
+/// # Thread safety
+///
+/// One thread at a time per id; any number of ids in any number of threads. Not in the thread
+/// that still has to acknowledge an event of the group.
+///
+/// # See also
+///
+/// rdma_join_multicast(3), rdma_join_multicast_ex(3), rdma_ack_cm_event(3), rdma_cm(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_leave_multicast(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.

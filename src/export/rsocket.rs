@@ -11,6 +11,41 @@ use libc::{
 };
 
 /// Makes an rsocket.
+///
+/// # Arguments
+///
+/// - `domain`: AF_INET, AF_INET6 or AF_IB.
+/// - `type`: SOCK_STREAM for a reliable byte stream, SOCK_DGRAM for datagrams; SOCK_NONBLOCK
+///   and SOCK_CLOEXEC may be added.
+/// - `protocol`: 0, or IPPROTO_TCP for streams and IPPROTO_UDP for datagrams.
+///
+/// # Description
+///
+/// An rsocket is used like a socket, with the calls of rsocket(7). Its number is that of an
+/// open file, so that it is never that of another file; calls without the r in front do nothing
+/// useful with it. Options start with the values in /etc/rdma/rsocket.
+///
+/// # Return value
+///
+/// The rsocket, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAFNOSUPPORT`: the domain is not supported.
+/// - `EINVAL`: the type is not supported, or the protocol does not fit it.
+/// - `EMFILE`: the process has too many open files.
+/// - `ENODEV`: the machine has no RDMA device.
+/// - `ENOMEM`: out of memory.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// rclose(3), rbind(3), rconnect(3), rlisten(3), socket(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -> c_int {
     let _ = (domain, type_, protocol);
@@ -18,6 +53,38 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 }
 
 /// Binds an rsocket to a local address.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `addr`: the address.
+/// - `addrlen`: its size in bytes.
+///
+/// # Description
+///
+/// As bind. A wildcard address and port 0 are allowed.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EADDRINUSE`: the address is in use.
+/// - `EADDRNOTAVAIL`: the address is not local.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: the rsocket is bound already, or the address is too short or of another family.
+/// - `ENODEV`: no RDMA device has the address.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: socklen_t) -> c_int {
     let _ = (socket, addr, addrlen);
@@ -25,6 +92,36 @@ pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: so
 }
 
 /// Waits for connections on an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `backlog`: how many connections may wait for raccept.
+///
+/// # Description
+///
+/// As listen; streams only.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EADDRINUSE`: another rsocket listens on the address.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: the rsocket is connected.
+/// - `EOPNOTSUPP`: the rsocket is for datagrams.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rbind(3), raccept(3), listen(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
     let _ = (socket, backlog);
@@ -32,6 +129,41 @@ pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
 }
 
 /// Takes the next connection of a listening rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `addr`: where the peer's address is returned, or NULL.
+/// - `addrlen`: room at `addr` in bytes, comes back as the address's size; NULL if `addr` is.
+///
+/// # Description
+///
+/// As accept. The new rsocket has the listener's options, and blocks if the listener does.
+///
+/// # Return value
+///
+/// The new rsocket, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no connection, and the rsocket does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNABORTED`: the peer gave up meanwhile.
+/// - `EINTR`: a signal came.
+/// - `EINVAL`: the rsocket does not listen.
+/// - `EMFILE`: the process has too many open files.
+/// - `ENOMEM`: out of memory.
+/// - `EOPNOTSUPP`: the rsocket is for datagrams.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rlisten(3), rconnect(3), rpoll(3), accept(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn raccept(
     socket: c_int,
@@ -43,6 +175,45 @@ pub unsafe extern "C" fn raccept(
 }
 
 /// Connects an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `addr`: the peer's address.
+/// - `addrlen`: its size in bytes.
+///
+/// # Description
+///
+/// As connect. A datagram rsocket remembers the peer; a stream is connected when the call
+/// returns, or, if it does not block, when rpoll reports POLLOUT.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EALREADY`: the rsocket is being connected.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNREFUSED`: nobody listens there.
+/// - `EHOSTUNREACH`: the peer does not answer.
+/// - `EINPROGRESS`: the rsocket does not block and is being connected.
+/// - `EINTR`: a signal came; the connection goes on.
+/// - `EINVAL`: the address is too short or of another family.
+/// - `EISCONN`: the rsocket is connected.
+/// - `ENETUNREACH`: there is no route to the peer.
+/// - `ENODEV`: no RDMA device reaches the peer.
+/// - `ETIMEDOUT`: the peer did not answer in time.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsocket(3), rbind(3), raccept(3), rgetpeername(3), connect(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rconnect(
     socket: c_int,
@@ -54,6 +225,35 @@ pub unsafe extern "C" fn rconnect(
 }
 
 /// Ends one or both directions of an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `how`: SHUT_RD, SHUT_WR or SHUT_RDWR.
+///
+/// # Description
+///
+/// As shutdown. After SHUT_WR the peer reads what was sent and then the end of the stream.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: `how` is none of the three.
+/// - `ENOTCONN`: the rsocket is not connected.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rclose(3), rsocket(3), shutdown(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
     let _ = (socket, how);
@@ -61,6 +261,32 @@ pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
 }
 
 /// Closes an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket, not to be used afterwards.
+///
+/// # Description
+///
+/// As close. A connected stream is shut down; what was sent is delivered if the peer answers.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`. The rsocket is closed in either case.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// No other thread may be in a call with the rsocket.
+///
+/// # See also
+///
+/// rsocket(3), rshutdown(3), close(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
     let _ = socket;
@@ -68,6 +294,41 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 }
 
 /// Receives from an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: where the bytes go.
+/// - `len`: room there in bytes.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+///
+/// # Description
+///
+/// As recv. What is longer than the room is kept for the next call on a stream, and cut off for
+/// datagrams.
+///
+/// # Return value
+///
+/// The number of bytes, 0 at the end of a stream, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rrecvfrom(3), rrecvmsg(3), rread(3), rsend(3), rpoll(3), recv(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     let _ = (socket, buf, len, flags);
@@ -75,6 +336,42 @@ pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flag
 }
 
 /// Receives from an rsocket, with the sender's address.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: where the bytes go.
+/// - `len`: room there in bytes.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+/// - `src_addr`: where the sender's address is returned, or NULL.
+/// - `addrlen`: room there in bytes, comes back as the address's size; NULL if `src_addr` is.
+///
+/// # Description
+///
+/// As recvfrom.
+///
+/// # Return value
+///
+/// The number of bytes, 0 at the end of a stream, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rrecv(3), rsendto(3), recvfrom(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecvfrom(
     socket: c_int,
@@ -89,6 +386,41 @@ pub unsafe extern "C" fn rrecvfrom(
 }
 
 /// Receives a message from an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `msg`: buffers, and room for the sender's address. Control data is not supported.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+///
+/// # Description
+///
+/// As recvmsg.
+///
+/// # Return value
+///
+/// The number of bytes, 0 at the end of a stream, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EINVAL`: `msg` is wrong.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ENOTSUP`: `msg` asks for control data.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rrecv(3), rsendmsg(3), recvmsg(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int) -> isize {
     let _ = (socket, msg, flags);
@@ -96,6 +428,41 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
 }
 
 /// Sends on an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: the bytes.
+/// - `len`: how many.
+/// - `flags`: MSG_DONTWAIT, or 0.
+///
+/// # Description
+///
+/// As send. The bytes are copied: the buffer is the caller's again when the call returns.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsendto(3), rsendmsg(3), rwrite(3), rrecv(3), rpoll(3), send(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsend(
     socket: c_int,
@@ -108,6 +475,45 @@ pub unsafe extern "C" fn rsend(
 }
 
 /// Sends on an rsocket to an address.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: the bytes.
+/// - `len`: how many.
+/// - `flags`: MSG_DONTWAIT, or 0.
+/// - `dest_addr`: the peer's address; NULL on a connected rsocket.
+/// - `addrlen`: its size in bytes.
+///
+/// # Description
+///
+/// As sendto. On a stream the address must be NULL.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EISCONN`: the rsocket is a stream, and there is an address.
+/// - `ENODEV`: no RDMA device reaches the peer.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsend(3), rrecvfrom(3), sendto(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsendto(
     socket: c_int,
@@ -122,6 +528,42 @@ pub unsafe extern "C" fn rsendto(
 }
 
 /// Sends a message on an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `msg`: buffers, and the peer's address. Control data is not supported.
+/// - `flags`: MSG_DONTWAIT, or 0.
+///
+/// # Description
+///
+/// As sendmsg.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EINVAL`: `msg` is wrong.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ENOTSUP`: `msg` has control data.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsend(3), rrecvmsg(3), sendmsg(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_int) -> isize {
     let _ = (socket, msg, flags);
@@ -129,6 +571,39 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 }
 
 /// Reads from an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: where the bytes go.
+/// - `count`: room there in bytes.
+///
+/// # Description
+///
+/// As read, or rrecv without flags.
+///
+/// # Return value
+///
+/// The number of bytes, 0 at the end of a stream, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rrecv(3), rreadv(3), rwrite(3), read(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) -> isize {
     let _ = (socket, buf, count);
@@ -136,6 +611,40 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
 }
 
 /// Reads from an rsocket into several buffers.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `iov`: the buffers.
+/// - `iovcnt`: how many.
+///
+/// # Description
+///
+/// As readv.
+///
+/// # Return value
+///
+/// The number of bytes, 0 at the end of a stream, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EINVAL`: the list is wrong.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rread(3), rwritev(3), readv(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
     let _ = (socket, iov, iovcnt);
@@ -143,6 +652,40 @@ pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int)
 }
 
 /// Writes to an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: the bytes.
+/// - `count`: how many.
+///
+/// # Description
+///
+/// As write, or rsend without flags.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsend(3), rwritev(3), rread(3), write(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
     let _ = (socket, buf, count);
@@ -150,20 +693,121 @@ pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize)
 }
 
 /// Writes to an rsocket from several buffers.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `iov`: the buffers.
+/// - `iovcnt`: how many.
+///
+/// # Description
+///
+/// As writev.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EINVAL`: the list is wrong.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rwrite(3), rreadv(3), writev(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
     let _ = (socket, iov, iovcnt);
     Result::<isize>::Err(Errno::ENOSYS).into_c()
 }
 
-/// Waits for events of rsockets and other descriptors.
+/// Waits for events of rsockets and other files.
+///
+/// # Arguments
+///
+/// - `fds`: rsockets and descriptors of any kind, with the events to wait for; `revents` comes
+///   back.
+/// - `nfds`: how many.
+/// - `timeout`: in milliseconds; 0 does not wait, a negative one waits without end.
+///
+/// # Description
+///
+/// As poll. How long it looks at the queues before it sleeps is /etc/rdma/rsocket/polling_time,
+/// in microseconds.
+///
+/// # Return value
+///
+/// The number of entries with `revents` set, 0 after the timeout, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EFAULT`: `fds` is NULL.
+/// - `EINTR`: a signal came.
+/// - `EINVAL`: `nfds` is too large.
+/// - `ENOMEM`: out of memory.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// rselect(3), repoll_wait(3), poll(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -> c_int {
     let _ = (fds, nfds, timeout);
     Result::<c_int>::Err(Errno::ENOSYS).into_c()
 }
 
-/// Waits for events of rsockets and other descriptors.
+/// Waits for events of rsockets and other files by descriptor sets.
+///
+/// # Arguments
+///
+/// - `nfds`: one more than the largest number in the sets.
+/// - `readfds`: to wait for input, or NULL; comes back with what is ready.
+/// - `writefds`: to wait for output, or NULL; comes back with what is ready.
+/// - `exceptfds`: to wait for errors, or NULL; comes back with what is ready.
+/// - `timeout`: how long, or NULL for without end.
+///
+/// # Description
+///
+/// As select.
+///
+/// # Return value
+///
+/// The number of ready entries, 0 after the timeout, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: a set has a number that is no open file.
+/// - `EINTR`: a signal came.
+/// - `EINVAL`: `nfds` or the timeout is wrong.
+/// - `ENOMEM`: out of memory.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// rpoll(3), select(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rselect(
     nfds: c_int,
@@ -176,7 +820,37 @@ pub unsafe extern "C" fn rselect(
     Result::<c_int>::Err(Errno::ENOSYS).into_c()
 }
 
-/// The peer's address of an rsocket.
+/// Tells the peer's address of an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `addr`: where the address is returned.
+/// - `addrlen`: room there in bytes, comes back as the address's size.
+///
+/// # Description
+///
+/// As getpeername. An address that is longer than the room is cut off.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EFAULT`: `addr` or `addrlen` is NULL.
+/// - `ENOTCONN`: the rsocket is not connected.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rgetsockname(3), rconnect(3), getpeername(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rgetpeername(
     socket: c_int,
@@ -187,7 +861,36 @@ pub unsafe extern "C" fn rgetpeername(
     Result::<c_int>::Err(Errno::ENOSYS).into_c()
 }
 
-/// The local address of an rsocket.
+/// Tells the local address of an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `addr`: where the address is returned.
+/// - `addrlen`: room there in bytes, comes back as the address's size.
+///
+/// # Description
+///
+/// As getsockname. An address that is longer than the room is cut off.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EFAULT`: `addr` or `addrlen` is NULL.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rgetpeername(3), rbind(3), getsockname(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rgetsockname(
     socket: c_int,
@@ -199,6 +902,40 @@ pub unsafe extern "C" fn rgetsockname(
 }
 
 /// Sets an option of an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+/// - `optname`: the option.
+/// - `optval`: the value; only read during the call.
+/// - `optlen`: its size in bytes.
+///
+/// # Description
+///
+/// As setsockopt; rsocket(7) lists the options. Those of SOL_RDMA are set before the
+/// connection.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: the size or the value does not fit, or the option can no longer be set.
+/// - `ENOPROTOOPT`: the option is not supported.
+/// - `ENOTSUP`: the level is not supported.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rgetsockopt(3), setsockopt(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsetsockopt(
     socket: c_int,
@@ -212,6 +949,39 @@ pub unsafe extern "C" fn rsetsockopt(
 }
 
 /// Reads an option of an rsocket.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+/// - `optname`: the option.
+/// - `optval`: where the value is returned.
+/// - `optlen`: room there in bytes, comes back as the value's size.
+///
+/// # Description
+///
+/// As getsockopt; rsocket(7) lists the options.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: there is no room.
+/// - `ENOPROTOOPT`: the option is not supported.
+/// - `ENOTSUP`: the level is not supported.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsetsockopt(3), getsockopt(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rgetsockopt(
     socket: c_int,
@@ -226,9 +996,42 @@ pub unsafe extern "C" fn rgetsockopt(
 
 /// Reads or sets flags of an rsocket.
 ///
-/// C declares this function with variable arguments. Stable Rust cannot define such a function, but a
-/// C caller passes the one optional argument in the third integer register on x86-64 (System V) and
-/// AArch64 (AAPCS64), which is where a fixed third argument is read from.
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `cmd`: F_GETFL or F_SETFL.
+/// - `arg`: for F_SETFL, the flags: O_NONBLOCK or 0.
+///
+/// # Description
+///
+/// As fcntl. Only O_NONBLOCK can be changed.
+///
+/// # Return value
+///
+/// The flags for F_GETFL, 0 for F_SETFL, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: the flags cannot be set.
+/// - `ENOTSUP`: the command is not supported.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Notes
+///
+/// The third argument is read as one word; the header declares it as C's fcntl does.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// rsocket(3), fcntl(2), rsocket(7)
+// Stable Rust cannot define a function with variable arguments. A C caller passes the one optional
+// argument in the third integer register on x86-64 (System V) and AArch64 (AAPCS64), which is where a
+// fixed third argument is read from.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rfcntl(socket: c_int, cmd: c_int, arg: c_long) -> c_int {
     let _ = (socket, cmd, arg);
@@ -236,6 +1039,41 @@ pub unsafe extern "C" fn rfcntl(socket: c_int, cmd: c_int, arg: c_long) -> c_int
 }
 
 /// Offers memory to the peer's riowrite.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: the memory, which must stay until riounmap.
+/// - `len`: its size in bytes.
+/// - `prot`: PROT_WRITE; PROT_NONE offers nothing.
+/// - `flags`: 0.
+/// - `offset`: the number by which the peer names the memory, or -1 to have one chosen.
+///
+/// # Description
+///
+/// The peer's riowrite puts bytes there while this side does nothing. How many areas a peer may
+/// be offered is RDMA_IOMAPSIZE, set before the connection.
+///
+/// # Return value
+///
+/// The offset, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: `flags`, `prot` or the size is wrong, or the offset is taken.
+/// - `ENOMEM`: out of memory, or no offset is free.
+/// - `ENOTCONN`: the rsocket is not connected.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// riounmap(3), riowrite(3), rsetsockopt(3), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riomap(
     socket: c_int,
@@ -250,6 +1088,35 @@ pub unsafe extern "C" fn riomap(
 }
 
 /// Takes memory back from the peer's riowrite.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: memory that was given to riomap.
+/// - `len`: its size in bytes.
+///
+/// # Description
+///
+/// The peer can no longer write there.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `EINVAL`: the memory is not offered.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// riomap(3), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riounmap(socket: c_int, buf: *mut c_void, len: usize) -> c_int {
     let _ = (socket, buf, len);
@@ -257,6 +1124,43 @@ pub unsafe extern "C" fn riounmap(socket: c_int, buf: *mut c_void, len: usize) -
 }
 
 /// Writes to memory that the peer offers.
+///
+/// # Arguments
+///
+/// - `socket`: an rsocket.
+/// - `buf`: the bytes.
+/// - `count`: how many.
+/// - `offset`: where; an offset of the peer's riomap, or between it and its end.
+/// - `flags`: MSG_DONTWAIT, or 0.
+///
+/// # Description
+///
+/// The peer is not told. A message that is sent afterwards arrives after the bytes.
+///
+/// # Return value
+///
+/// The number of bytes taken, which can be fewer than given, or -1 as a size_t with `errno`.
+///
+/// # Errors
+///
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNRESET`: the connection broke.
+/// - `EINTR`: a signal came before any byte.
+/// - `EINVAL`: the peer offers no memory there.
+/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EPIPE`: this direction was shut down.
+/// - `ETIMEDOUT`: the peer stopped answering.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time, as with a socket; close it when no other thread uses it.
+///
+/// # See also
+///
+/// riomap(3), rsend(3), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riowrite(
     socket: c_int,
@@ -269,7 +1173,35 @@ pub unsafe extern "C" fn riowrite(
     Result::<isize>::Err(Errno::ENOSYS).into_c() as usize
 }
 
-/// Makes a set of rsockets and other descriptors to wait for.
+/// Makes a set of rsockets and other files to wait for.
+///
+/// # Arguments
+///
+/// - `flags`: EPOLL_CLOEXEC, or 0.
+///
+/// # Description
+///
+/// As epoll_create1, for rsockets too.
+///
+/// # Return value
+///
+/// The set, or -1 with `errno`. It is given back by rclose or close.
+///
+/// # Errors
+///
+/// - `EINVAL`: `flags` is wrong.
+/// - `EMFILE`: the process has too many open files.
+/// - `ENOMEM`: out of memory.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// repoll_ctl(3), repoll_wait(3), epoll_create1(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
     let _ = flags;
@@ -277,6 +1209,41 @@ pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
 }
 
 /// Changes a set of repoll_create.
+///
+/// # Arguments
+///
+/// - `epfd`: the set.
+/// - `op`: EPOLL_CTL_ADD, EPOLL_CTL_MOD or EPOLL_CTL_DEL.
+/// - `fd`: an rsocket, or a descriptor that epoll takes.
+/// - `event`: the events to wait for, and the data that comes back with them; not looked at for
+///   EPOLL_CTL_DEL.
+///
+/// # Description
+///
+/// As epoll_ctl. EPOLLET and EPOLLONESHOT hold for rsockets too.
+///
+/// # Return value
+///
+/// 0, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `epfd` is no set, or `fd` no open file.
+/// - `EEXIST`: the set has `fd` already.
+/// - `EINVAL`: `op` or `event` is wrong.
+/// - `ENOENT`: the set does not have `fd`.
+/// - `ENOMEM`: out of memory.
+/// - `EPERM`: `fd` cannot be waited for.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// repoll_create(3), repoll_wait(3), epoll_ctl(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn repoll_ctl(
     epfd: c_int,
@@ -289,6 +1256,38 @@ pub unsafe extern "C" fn repoll_ctl(
 }
 
 /// Waits for events of a set of repoll_create.
+///
+/// # Arguments
+///
+/// - `epfd`: the set.
+/// - `events`: where the events are returned.
+/// - `maxevents`: how many have room there.
+/// - `timeout`: in milliseconds; 0 does not wait, a negative one waits without end.
+///
+/// # Description
+///
+/// As epoll_wait.
+///
+/// # Return value
+///
+/// The number of events, 0 after the timeout, or -1 with `errno`.
+///
+/// # Errors
+///
+/// - `EBADF`: `epfd` is no set.
+/// - `EFAULT`: `events` is NULL.
+/// - `EINTR`: a signal came.
+/// - `EINVAL`: `maxevents` is not above 0.
+///
+/// Other values are the kernel's or the device's.
+///
+/// # Thread safety
+///
+/// Any thread at any time.
+///
+/// # See also
+///
+/// repoll_create(3), repoll_ctl(3), rpoll(3), epoll_wait(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn repoll_wait(
     epfd: c_int,

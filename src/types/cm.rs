@@ -8,6 +8,11 @@ use rdma_sys::{
 };
 use std::mem::{offset_of, size_of};
 
+/// Sixteen bits in network order, as `<linux/types.h>` has it.
+pub type __be16 = u16;
+/// As `<infiniband/verbs.h>` has it.
+pub type ibv_event_type = u32;
+
 pub type rdma_port_space = u32;
 pub const RDMA_PS_IPOIB: rdma_port_space = 0x0002;
 pub const RDMA_PS_TCP: rdma_port_space = 0x0106;

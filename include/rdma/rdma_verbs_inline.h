@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The functions of rdma_verbs.h as inline code, for optimised builds; only rdma_verbs.h includes this.
+ *
+ * Each does what the exported function does, less its checks of the arguments: what a C caller gets
+ * wrong here is undefined, or an assertion where NDEBUG is not set. Taking a function's address gives
+ * the exported symbol.
+ */
+#ifndef RDMACM_INLINE
+#error "include <rdma/rdma_verbs.h>"
+#endif
+
+#ifndef RDMA_VERBS_INLINE_H
+#define RDMA_VERBS_INLINE_H
+
+/* The verbs are static inline functions, which strict C would not let an extern inline one call. */
+#pragma GCC system_header
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+RDMACM_INLINE struct ibv_mr *rdma_reg_msgs(struct rdma_cm_id *id, void *addr, size_t length)
+{
+	return ibv_reg_mr(id->pd, addr, length, IBV_ACCESS_LOCAL_WRITE);
+}
+
+RDMACM_INLINE struct ibv_mr *rdma_reg_read(struct rdma_cm_id *id, void *addr, size_t length)
+{
+	return ibv_reg_mr(id->pd, addr, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ);
+}
+
+RDMACM_INLINE struct ibv_mr *rdma_reg_write(struct rdma_cm_id *id, void *addr, size_t length)
+{
+	return ibv_reg_mr(id->pd, addr, length, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+}
+
+RDMACM_INLINE int rdma_dereg_mr(struct ibv_mr *mr)
+{
+	return rdma_seterrno(ibv_dereg_mr(mr));
+}
+
+RDMACM_INLINE int rdma_post_recvv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge)
+{
+	struct ibv_recv_wr request, *bad;
+
+	request.wr_id = (uintptr_t)context;
+	request.next = NULL;
+	request.sg_list = sgl;
+	request.num_sge = nsge;
+	return rdma_seterrno(id->srq ? ibv_post_srq_recv(id->srq, &request, &bad)
+				     : ibv_post_recv(id->qp, &request, &bad));
+}
+
+RDMACM_INLINE int rdma_post_sendv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge,
+				  int flags)
+{
+	struct ibv_send_wr request, *bad;
+
+	request.wr_id = (uintptr_t)context;
+	request.next = NULL;
+	request.sg_list = sgl;
+	request.num_sge = nsge;
+	request.opcode = IBV_WR_SEND;
+	request.send_flags = (unsigned int)flags;
+	return rdma_seterrno(ibv_post_send(id->qp, &request, &bad));
+}
+
+RDMACM_INLINE int rdma_post_readv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge,
+				  int flags, uint64_t remote_addr, uint32_t rkey)
+{
+	struct ibv_send_wr request, *bad;
+
+	request.wr_id = (uintptr_t)context;
+	request.next = NULL;
+	request.sg_list = sgl;
+	request.num_sge = nsge;
+	request.opcode = IBV_WR_RDMA_READ;
+	request.send_flags = (unsigned int)flags;
+	request.wr.rdma.remote_addr = remote_addr;
+	request.wr.rdma.rkey = rkey;
+	return rdma_seterrno(ibv_post_send(id->qp, &request, &bad));
+}
+
+RDMACM_INLINE int rdma_post_writev(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge,
+				   int flags, uint64_t remote_addr, uint32_t rkey)
+{
+	struct ibv_send_wr request, *bad;
+
+	request.wr_id = (uintptr_t)context;
+	request.next = NULL;
+	request.sg_list = sgl;
+	request.num_sge = nsge;
+	request.opcode = IBV_WR_RDMA_WRITE;
+	request.send_flags = (unsigned int)flags;
+	request.wr.rdma.remote_addr = remote_addr;
+	request.wr.rdma.rkey = rkey;
+	return rdma_seterrno(ibv_post_send(id->qp, &request, &bad));
+}
+
+/* One buffer as a list entry; inline data needs no region. */
+RDMACM_INLINE struct ibv_sge rdmacm_inline_entry(void *addr, size_t length, struct ibv_mr *mr)
+{
+	struct ibv_sge entry;
+
+	entry.addr = (uintptr_t)addr;
+	entry.length = (uint32_t)length;
+	entry.lkey = mr ? mr->lkey : 0;
+	return entry;
+}
+
+RDMACM_INLINE int rdma_post_recv(struct rdma_cm_id *id, void *context, void *addr, size_t length,
+				 struct ibv_mr *mr)
+{
+	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+
+	assert((uintptr_t)addr >= (uintptr_t)mr->addr &&
+	       (uintptr_t)addr + length <= (uintptr_t)mr->addr + mr->length);
+	return rdma_post_recvv(id, context, &entry, 1);
+}
+
+RDMACM_INLINE int rdma_post_send(struct rdma_cm_id *id, void *context, void *addr, size_t length,
+				 struct ibv_mr *mr, int flags)
+{
+	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+
+	return rdma_post_sendv(id, context, &entry, 1, flags);
+}
+
+RDMACM_INLINE int rdma_post_read(struct rdma_cm_id *id, void *context, void *addr, size_t length,
+				 struct ibv_mr *mr, int flags, uint64_t remote_addr, uint32_t rkey)
+{
+	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+
+	return rdma_post_readv(id, context, &entry, 1, flags, remote_addr, rkey);
+}
+
+RDMACM_INLINE int rdma_post_write(struct rdma_cm_id *id, void *context, void *addr, size_t length,
+				  struct ibv_mr *mr, int flags, uint64_t remote_addr, uint32_t rkey)
+{
+	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+
+	return rdma_post_writev(id, context, &entry, 1, flags, remote_addr, rkey);
+}
+
+RDMACM_INLINE int rdma_post_ud_send(struct rdma_cm_id *id, void *context, void *addr, size_t length,
+				    struct ibv_mr *mr, int flags, struct ibv_ah *ah, uint32_t remote_qpn)
+{
+	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_send_wr request, *bad;
+
+	request.wr_id = (uintptr_t)context;
+	request.next = NULL;
+	request.sg_list = &entry;
+	request.num_sge = 1;
+	request.opcode = IBV_WR_SEND;
+	request.send_flags = (unsigned int)flags;
+	request.wr.ud.ah = ah;
+	request.wr.ud.remote_qpn = remote_qpn;
+	request.wr.ud.remote_qkey = RDMA_UDP_QKEY;
+	return rdma_seterrno(ibv_post_send(id->qp, &request, &bad));
+}
+
+/* The count, or -1 with errno; a queue that only says "-1" has no reason to give. */
+static __inline__ int rdmacm_inline_polled(int ret)
+{
+	return ret >= 0 ? ret : rdma_seterrno(ret == -1 ? EIO : ret);
+}
+
+/* Polls, arms, polls again, then sleeps: nothing that comes in between is missed. */
+static __inline__ int rdmacm_inline_completion(struct rdma_cm_id *id, struct ibv_cq *queue,
+					       struct ibv_comp_channel *channel, struct ibv_wc *wc)
+{
+	struct ibv_cq *woken;
+	void *context;
+	int ret;
+
+	for (;;) {
+		ret = ibv_poll_cq(queue, 1, wc);
+		if (ret)
+			return rdmacm_inline_polled(ret);
+		ret = ibv_req_notify_cq(queue, 0);
+		if (ret)
+			return rdma_seterrno(ret);
+		ret = ibv_poll_cq(queue, 1, wc);
+		if (ret)
+			return rdmacm_inline_polled(ret);
+		if (ibv_get_cq_event(channel, &woken, &context))
+			return -1;
+		assert(woken == queue && context == (void *)id);
+		(void)id;
+		ibv_ack_cq_events(woken, 1);
+	}
+}
+
+RDMACM_INLINE int rdma_get_send_comp(struct rdma_cm_id *id, struct ibv_wc *wc)
+{
+	return rdmacm_inline_completion(id, id->send_cq, id->send_cq_channel, wc);
+}
+
+RDMACM_INLINE int rdma_get_recv_comp(struct rdma_cm_id *id, struct ibv_wc *wc)
+{
+	return rdmacm_inline_completion(id, id->recv_cq, id->recv_cq_channel, wc);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

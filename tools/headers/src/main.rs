@@ -1,0 +1,125 @@
+//! Makes what C programmers read from the exported functions and their comments: the prototypes in the
+//! public headers, and the manual pages.
+//!
+//! `cargo run -p headers` writes, `cargo run -p headers -- --check` only compares and fails on a
+//! difference. Run from anywhere inside the repository.
+//!
+//! `function` reads src/export through cbindgen, `markdown` the comments' text, `header` and `man` print.
+
+mod function;
+mod header;
+mod man;
+mod markdown;
+
+use function::Function;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+type Result<T> = std::result::Result<T, Box<dyn Error>>;
+
+const HEADERS: [&str; 3] = ["rdma/rdma_cma.h", "rdma/rdma_verbs.h", "rdma/rsocket.h"];
+const OVERVIEWS: &str = "docs/man";
+const PAGES: &str = "man";
+const MAP: &str = "src/export/librdmacm.map";
+
+fn main() -> ExitCode {
+    let check_only = match std::env::args().nth(1).as_deref() {
+        None => false,
+        Some("--check") => true,
+        Some(other) => {
+            eprintln!("unknown argument {other}: there is only --check");
+            return ExitCode::from(2);
+        }
+    };
+    match run(check_only) {
+        Ok(0) => ExitCode::SUCCESS,
+        Ok(differing) => {
+            eprintln!("{differing} files differ: run `cargo run -p headers` and commit");
+            ExitCode::FAILURE
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Writes or compares everything; the number of files that differ.
+fn run(check_only: bool) -> Result<usize> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let mut wanted = BTreeMap::new();
+    let mut functions = Vec::new();
+    for name in HEADERS {
+        let path = root.join("include").join(name);
+        let current = std::fs::read_to_string(&path)?;
+        let (text, mut found) = header::fill(&current, name, &root)?;
+        wanted.insert(path, text);
+        functions.append(&mut found);
+    }
+    check_exports(&std::fs::read_to_string(root.join(MAP))?, &functions)?;
+    let mut pages: Vec<_> = functions.iter().map(man::page).collect();
+    for overview in sorted_files(&root.join(OVERVIEWS))? {
+        pages.push(man::overview(&overview, &std::fs::read_to_string(&overview)?)?);
+    }
+    man::check_references(&pages)?;
+    for page in pages {
+        wanted.insert(root.join(PAGES).join(&page.file), page.text);
+    }
+    let mut differing = 0;
+    for (path, text) in &wanted {
+        if std::fs::read_to_string(path).ok().as_deref() == Some(text) {
+            continue;
+        }
+        differing += 1;
+        if check_only {
+            eprintln!("differs: {}", path.display());
+        } else {
+            std::fs::create_dir_all(path.parent().unwrap_or(&root))?;
+            std::fs::write(path, text)?;
+        }
+    }
+    for stale in sorted_files(&root.join(PAGES))? {
+        if !wanted.contains_key(&stale) {
+            differing += 1;
+            eprintln!("stale: {}", stale.display());
+            if !check_only {
+                std::fs::remove_file(&stale)?;
+            }
+        }
+    }
+    Ok(if check_only { differing } else { 0 })
+}
+
+fn sorted_files(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let mut files =
+        std::fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+    files.sort();
+    Ok(files)
+}
+
+/// The headers declare what the shared library exports, no more and no less.
+fn check_exports(map: &str, functions: &[Function]) -> Result<()> {
+    let mut exported: Vec<&str> = map
+        .lines()
+        .filter_map(|line| line.trim().strip_suffix(';'))
+        .filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+        .collect();
+    exported.sort_unstable();
+    let mut declared: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+    declared.sort_unstable();
+    let missing: Vec<_> = exported.iter().filter(|name| !declared.contains(name)).collect();
+    let surplus: Vec<_> = declared.iter().filter(|name| !exported.contains(name)).collect();
+    if missing.is_empty() && surplus.is_empty() {
+        Ok(())
+    } else {
+        Err(format!(
+            "{MAP} and the headers differ: {missing:?} have no prototype, {surplus:?} no symbol"
+        )
+        .into())
+    }
+}

@@ -1,5 +1,4 @@
 /*
- * differs: C-25
  * The application closed the descriptor of the channel: destroying the id still frees its memory and
  * says EBADF, and destroying the channel closes nobody else's file.
  */

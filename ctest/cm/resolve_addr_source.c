@@ -15,7 +15,7 @@ int main(void)
 
 		name(id, "id");
 		say("source %s", sources[i]);
-		if (CALL(rdma_resolve_addr(id, addr(sources[i]), addr("10.77.0.9:7000"), 1000)) == 0) {
+		if (CALL(rdma_resolve_addr(id, addr(sources[i]), addr("10.77.0.1:7000"), 1000)) == 0) {
 			take(ch);
 			show_addr("src", rdma_get_local_addr(id)->sa_family == AF_INET && i == 1 ?
 				  rdma_get_local_addr(id) : NULL);

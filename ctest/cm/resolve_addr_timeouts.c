@@ -14,7 +14,7 @@ int main(void)
 
 		name(id, "id");
 		say("limit %d", limits[i]);
-		if (CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.9:7000"), limits[i])) == 0)
+		if (CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), limits[i])) == 0)
 			take(ch);
 		if (CALL(rdma_resolve_route(id, limits[i])) == 0)
 			take(ch);

@@ -9,11 +9,11 @@ int main(void)
 	struct rdma_cm_id *id = new_id(ch, RDMA_PS_TCP);
 
 	name(id, "id");
-	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.9:7000"), 1000));
+	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
 	take(ch);
 	show_id(id);
 	CALL(ntohs(rdma_get_dst_port(id)));
-	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.9:7000"), 1000));
+	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
 	CALL(rdma_destroy_id(id));
 	rdma_destroy_event_channel(ch);
 	return done();

@@ -9,7 +9,7 @@ int main(void)
 	struct rdma_cm_id *id = new_id(ch, RDMA_PS_TCP);
 
 	name(id, "id");
-	CALL(rdma_resolve_addr(id, NULL, addr("[fd00:77::9]:7000"), 1000));
+	CALL(rdma_resolve_addr(id, NULL, addr("[fd00:77::1]:7000"), 1000));
 	take(ch);
 	show_id(id);
 	CALL(rdma_destroy_id(id));

@@ -1,5 +1,6 @@
 /*
  * fake: device type=iwarp ip=10.77.0.1/24
+ * differs: the GIDs are known after resolving on iWARP too, as they are after a bind
  * Resolving the route on iWARP, which has no path records.
  */
 #include "trace.h"

@@ -6,7 +6,7 @@
 int main(void)
 {
 	struct rdma_event_channel *ch = channel();
-	struct rdma_cm_id *id = addressed(ch, RDMA_PS_TCP, "10.77.0.9:7000");
+	struct rdma_cm_id *id = addressed(ch, RDMA_PS_TCP, "10.77.0.1:7000");
 
 	name(id, "id");
 	CALL(rdma_resolve_route(id, 1000));

@@ -13,7 +13,7 @@ static struct {
 	const void *pointer;
 	char name[24];
 } names[256];
-static int nnames, nchildren;
+static int nnames, nchildren, nids;
 
 __attribute__((constructor)) static void start(void)
 {
@@ -154,6 +154,17 @@ struct sockaddr *addr(const char *text)
 	return (struct sockaddr *)to;
 }
 
+/* Ports that the kernel chose depend on what was bound before. */
+static const char *port_text(uint16_t port)
+{
+	static __thread char text[8];
+
+	if (ntohs(port) >= 32768)
+		return "chosen";
+	snprintf(text, sizeof(text), "%u", ntohs(port));
+	return text;
+}
+
 void show_addr(const char *label, const struct sockaddr *address)
 {
 	const struct sockaddr_in *v4 = (const void *)address;
@@ -164,10 +175,10 @@ void show_addr(const char *label, const struct sockaddr *address)
 		printf("%s none\n", label);
 	} else if (address->sa_family == AF_INET) {
 		inet_ntop(AF_INET, &v4->sin_addr, host, sizeof(host));
-		printf("%s %s:%u\n", label, host, ntohs(v4->sin_port));
+		printf("%s %s:%s\n", label, host, port_text(v4->sin_port));
 	} else if (address->sa_family == AF_INET6) {
 		inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof(host));
-		printf("%s [%s]:%u scope %u\n", label, host, ntohs(v6->sin6_port), v6->sin6_scope_id);
+		printf("%s [%s]:%s scope %u\n", label, host, port_text(v6->sin6_port), v6->sin6_scope_id);
 	} else if (address->sa_family == AF_IB) {
 		const struct sockaddr_ib *ib = (const void *)address;
 
@@ -187,6 +198,16 @@ static void show_gid(const char *label, const union ibv_gid *gid)
 	printf("  %s %s\n", label, text);
 }
 
+/* Elsewhere there are no partition keys: Linux 6.1 gives 0 there. */
+static bool on_infiniband(struct rdma_cm_id *id)
+{
+	struct ibv_port_attr port = { 0 };
+
+	return id->verbs && !ibv_query_port(id->verbs, id->port_num, &port) &&
+	       port.link_layer == IBV_LINK_LAYER_INFINIBAND &&
+	       id->verbs->device->transport_type == IBV_TRANSPORT_IB;
+}
+
 void show_id(struct rdma_cm_id *id)
 {
 	struct rdma_addr *a = &id->route.addr;
@@ -199,7 +220,9 @@ void show_id(struct rdma_cm_id *id)
 	show_addr("  dst", &a->dst_addr);
 	show_gid("sgid", &a->addr.ibaddr.sgid);
 	show_gid("dgid", &a->addr.ibaddr.dgid);
-	printf("  pkey %x paths %d\n", ntohs(a->addr.ibaddr.pkey), id->route.num_paths);
+	if (on_infiniband(id))
+		printf("  pkey %x", ntohs(a->addr.ibaddr.pkey));
+	printf("  paths %d\n", id->route.num_paths);
 	for (int i = 0; i < id->route.num_paths; i++) {
 		struct ibv_sa_path_rec *p = &id->route.path_rec[i];
 
@@ -242,7 +265,7 @@ void show_event(const struct rdma_cm_event *e)
 	bool multicast = e->event == RDMA_CM_EVENT_MULTICAST_JOIN ||
 			 e->event == RDMA_CM_EVENT_MULTICAST_ERROR;
 
-	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST && !strcmp(name_of(e->id), "unknown")) {
+	if (e->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		char text[24];
 
 		snprintf(text, sizeof(text), "child%d", ++nchildren);
@@ -393,8 +416,11 @@ struct rdma_event_channel *channel(void)
 struct rdma_cm_id *new_id(struct rdma_event_channel *on, enum rdma_port_space ps)
 {
 	struct rdma_cm_id *id = NULL;
+	char text[24];
 
 	MUST(rdma_create_id(on, &id, NULL, ps));
+	snprintf(text, sizeof(text), "id%d", ++nids);
+	name(id, text);
 	return id;
 }
 
@@ -490,6 +516,14 @@ static void end_id(struct rdma_cm_id *id)
 	if (id->qp)
 		rdma_destroy_qp(id);
 	MUST(rdma_destroy_id(id));
+}
+
+void destroy_child(struct rdma_cm_event *request)
+{
+	struct rdma_cm_id *child = request->id;
+
+	MUST(rdma_ack_cm_event(request));
+	end_id(child);
 }
 
 void pair_destroy(struct pair *p)

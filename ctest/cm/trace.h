@@ -94,6 +94,8 @@ void pair_request(struct pair *p, enum rdma_port_space ps);
 /* Up to ESTABLISHED on both sides. */
 void pair_connect(struct pair *p);
 void pair_destroy(struct pair *p);
+/* Gives a request back and ends its id. */
+void destroy_child(struct rdma_cm_event *request);
 
 /* Runs in a thread; its result is waited for at most 10 s. */
 pthread_t background(void *(*run)(void *), void *arg);

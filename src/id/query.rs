@@ -18,6 +18,9 @@ use std::sync::Arc;
 
 /// "Exactly" in the selector fields of path records.
 const EXACTLY: u8 = 2;
+/// What QUERY_PATH says of every path (`IB_PATH_GMP | IB_PATH_PRIMARY | IB_PATH_BIDIRECTIONAL`) and
+/// QUERY_ROUTE leaves out; applications find it in `preference`.
+const PATH_FLAGS: u8 = 0x2B;
 
 impl Id {
     /// Addresses, GIDs and device; one command for IP addresses, two for native ones.
@@ -185,27 +188,28 @@ fn zeroed_record() -> ibv_sa_path_rec {
     unsafe { MaybeUninit::zeroed().assume_init() }
 }
 
+/// As `from_path_data` would give it, from QUERY_ROUTE's form of the same path.
 fn from_user_record(record: &abi::UserPathRecord) -> ibv_sa_path_rec {
     ibv_sa_path_rec {
         dgid: ibv_gid { raw: record.dgid },
         sgid: ibv_gid { raw: record.sgid },
         dlid: record.dlid,
         slid: record.slid,
-        raw_traffic: record.raw_traffic as i32,
+        raw_traffic: 0,
         flow_label: record.flow_label,
         hop_limit: record.hop_limit,
         traffic_class: record.traffic_class,
         reversible: record.reversible as i32,
-        numb_path: record.numb_path,
+        numb_path: 1,
         pkey: record.pkey,
         sl: record.sl,
-        mtu_selector: record.mtu_selector,
+        mtu_selector: EXACTLY,
         mtu: record.mtu as u8,
-        rate_selector: record.rate_selector,
+        rate_selector: EXACTLY,
         rate: record.rate,
-        packet_life_time_selector: record.packet_life_time_selector,
+        packet_life_time_selector: EXACTLY,
         packet_life_time: record.packet_life_time,
-        preference: record.preference,
+        preference: PATH_FLAGS,
     }
 }
 

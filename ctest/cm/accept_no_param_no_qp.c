@@ -1,0 +1,15 @@
+/*
+ * differs: C-18
+ * accept with neither parameters nor a queue pair: EINVAL.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct pair p;
+
+	pair_request(&p, RDMA_PS_TCP);
+	CALL(rdma_accept(p.child, NULL));
+	pair_destroy(&p);
+	return done();
+}

@@ -1,0 +1,18 @@
+/*
+ * disconnect on a resolved id without a connection.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = routed(ch, RDMA_PS_TCP, "10.77.0.1:7000");
+
+	CALL(rdma_disconnect(id));
+	MUST(rdma_create_qp(id, NULL, qp_attr()));
+	CALL(rdma_disconnect(id));
+	rdma_destroy_qp(id);
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

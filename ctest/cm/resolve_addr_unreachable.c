@@ -1,0 +1,18 @@
+/*
+ * Resolving an address that no device reaches.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = new_id(ch, RDMA_PS_TCP);
+
+	name(id, "id");
+	if (CALL(rdma_resolve_addr(id, NULL, addr("10.99.0.1:7000"), 100)) == 0)
+		take(ch);
+	show_id(id);
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

@@ -1,0 +1,18 @@
+/*
+ * Resolving an IPv6 destination.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = new_id(ch, RDMA_PS_TCP);
+
+	name(id, "id");
+	CALL(rdma_resolve_addr(id, NULL, addr("[fd00:77::1]:7000"), 1000));
+	take(ch);
+	show_id(id);
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

@@ -1,0 +1,16 @@
+/*
+ * differs: C-18, #5
+ * rdma_resolve_route on an id that no address bound to a device.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = new_id(ch, RDMA_PS_TCP);
+
+	CALL(rdma_resolve_route(id, 1000));
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

@@ -1,0 +1,19 @@
+/*
+ * Resolving the route on RoCE: event, path record.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = addressed(ch, RDMA_PS_TCP, "10.77.0.1:7000");
+
+	name(id, "id");
+	CALL(rdma_resolve_route(id, 1000));
+	take(ch);
+	show_id(id);
+	CALL(rdma_resolve_route(id, 1000));
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

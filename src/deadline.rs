@@ -1,7 +1,13 @@
 //! The limit of internal waits. The C API knows none, so `RDMACM_SYNC_TIMEOUT_MS` in the environment
 //! can set one; without it a wait takes as long as it takes.
+//!
+//! # Safety
+//! poll(2) on one descriptor.
+#![allow(unsafe_code)]
 
+use crate::error::{Errno, Result};
 use once_cell::sync::OnceCell;
+use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 /// The limit, unless absent, zero or not a number.
@@ -19,6 +25,21 @@ fn parse(value: &str) -> Option<Duration> {
 pub(crate) fn from_now() -> Option<Instant> {
     // A limit beyond what the clock can count is none.
     limit().and_then(|limit| Instant::now().checked_add(limit))
+}
+
+/// Waits for an event of poll(2): ETIMEDOUT once the deadline has passed, EINTR on a signal, as in a
+/// call without a limit.
+pub(crate) fn wait_ready(fd: RawFd, event: libc::c_short, deadline: Instant) -> Result<()> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    // Rounded up, so that poll never ends before the deadline.
+    let milliseconds = left.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32;
+    let mut poll = libc::pollfd { fd, events: event, revents: 0 };
+    // SAFETY: one live pollfd.
+    match unsafe { libc::poll(&raw mut poll, 1, milliseconds) } {
+        0 => Err(Errno::ETIMEDOUT),
+        count if count > 0 => Ok(()),
+        _ => Err(Errno::last()),
+    }
 }
 
 #[cfg(test)]

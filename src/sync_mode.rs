@@ -3,18 +3,12 @@
 //! Only the event that the call asked for is success. Events that end the operation are errors;
 //! others (a changed address, the end of time-wait) are given back and the wait goes on. `deadline`
 //! says how long it may take.
-//!
-//! # Safety
-//! poll(2) on one descriptor.
-#![allow(unsafe_code)]
 
 use crate::deadline;
 use crate::error::{Errno, Result};
 use crate::event::{self, Message};
 use crate::id::Id;
 use crate::types::*;
-use std::os::fd::RawFd;
-use std::time::Instant;
 
 /// What a synchronous id may wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +84,7 @@ impl Id {
         let file = self.file();
         loop {
             if let Some(deadline) = deadline {
-                wait_readable(file.fd()?, deadline)?;
+                deadline::wait_ready(file.fd()?, libc::POLLIN, deadline)?;
             }
             let message = event::next(&file)?;
             match outcome(operation, message.event(), message.status()) {
@@ -99,20 +93,6 @@ impl Id {
                 Outcome::Unrelated => drop(message),
             }
         }
-    }
-}
-
-/// ETIMEDOUT once the deadline has passed; EINTR on a signal, as in a call without a limit.
-fn wait_readable(fd: RawFd, deadline: Instant) -> Result<()> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    // Rounded up, so that poll never ends before the deadline.
-    let milliseconds = left.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32;
-    let mut poll = libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-    // SAFETY: one live pollfd.
-    match unsafe { libc::poll(&raw mut poll, 1, milliseconds) } {
-        0 => Err(Errno::ETIMEDOUT),
-        count if count > 0 => Ok(()),
-        _ => Err(Errno::last()),
     }
 }
 

@@ -4,6 +4,7 @@
 //! Reads the caller's addresses and route as far as the lengths beside them say.
 #![allow(unsafe_code)]
 
+use super::acm::PathRecord;
 use crate::error::{Errno, Result};
 use crate::types::{AF_IB, RAI_FAMILY, RAI_NUMERICHOST, RAI_PASSIVE, SocketAddress, rdma_addrinfo};
 use libc::{c_int, sockaddr, socklen_t};
@@ -16,6 +17,8 @@ pub(crate) struct Hints {
     pub(super) port_space: c_int,
     pub(super) source: Option<SocketAddress>,
     pub(super) destination: Option<SocketAddress>,
+    /// Fields of a path that are wished for.
+    pub(super) path: Option<PathRecord>,
 }
 
 impl Hints {
@@ -23,7 +26,7 @@ impl Hints {
     /// this side is not looked at, as in the C library.
     ///
     /// # Safety
-    /// Addresses that are needed are NULL or readable for the length beside them.
+    /// Addresses that are needed, and the route, are NULL or readable for the length beside them.
     pub(crate) unsafe fn read(given: &rdma_addrinfo, named: bool) -> Result<Hints> {
         let passive = given.ai_flags & RAI_PASSIVE != 0;
         // SAFETY: by contract.
@@ -40,6 +43,8 @@ impl Hints {
             port_space: given.ai_port_space,
             source,
             destination,
+            // SAFETY: by contract.
+            path: unsafe { path(given) },
         })
     }
 
@@ -66,6 +71,25 @@ unsafe fn address(
     let length = usize::try_from(length).map_err(|_| Errno::EINVAL)?;
     // SAFETY: by contract.
     unsafe { SocketAddress::read_sized(given, length) }.map(Some)
+}
+
+/// The route may be a record, or a record with flags before it; nothing else can be a wish.
+///
+/// # Safety
+/// The route is NULL or readable for the length beside it.
+unsafe fn path(given: &rdma_addrinfo) -> Option<PathRecord> {
+    const RECORD: usize = size_of::<PathRecord>();
+    const FLAGS: usize = 8;
+    let skip = match given.ai_route_len {
+        RECORD => 0,
+        length if length == FLAGS + RECORD => FLAGS,
+        _ => return None,
+    };
+    if given.ai_route.is_null() {
+        return None;
+    }
+    // SAFETY: by contract.
+    Some(unsafe { given.ai_route.byte_add(skip).cast::<PathRecord>().read_unaligned() })
 }
 
 #[cfg(test)]

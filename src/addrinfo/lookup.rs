@@ -1,7 +1,7 @@
 //! What rdma_getaddrinfo answers to a question.
 
 use super::names::{self, Name};
-use super::{Entry, Failure, Hints, native};
+use super::{Entry, Failure, Hints, native, route};
 use crate::device;
 use crate::error::Errno;
 use crate::memory::try_vec;
@@ -24,11 +24,17 @@ pub(crate) fn lookup(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
         return Err(Failure::Own(Errno::EINVAL));
     }
     device::require_any()?;
-    if !named {
-        return from_hints(&question.hints.unwrap_or_default());
+    let hints = question.hints.unwrap_or_default();
+    let mut entries = if named {
+        let names = names::resolve(question.node, question.service, question.hints.as_ref())?;
+        from_names(&names, &hints)?
+    } else {
+        from_hints(&hints)?
+    };
+    if !hints.has(RAI_PASSIVE) {
+        route::complete(&mut entries, &hints);
     }
-    let names = names::resolve(question.node, question.service, question.hints.as_ref())?;
-    from_names(&names, &question.hints.unwrap_or_default())
+    Ok(entries)
 }
 
 /// The wishes come back as they are.

@@ -5,18 +5,22 @@
 //! | `hints` | reads what the caller wishes |
 //! | `names` | asks the resolver of the C library |
 //! | `lookup` | makes entries of the answers, by the rules of rdma_getaddrinfo(3) |
+//! | `route` | adds paths, from the daemon that `acm` talks to |
 //! | `native` | InfiniBand addresses made from GIDs and ports |
 //! | `list` | entries as the list that C programs get |
 
+mod acm;
 mod hints;
 mod list;
 mod lookup;
 mod names;
 mod native;
+mod route;
 
 pub(crate) use hints::Hints;
 pub(crate) use list::{free, into_c};
 pub(crate) use lookup::{Question, lookup};
+pub(crate) use route::route_for;
 
 use crate::error::Errno;
 use crate::types::SocketAddress;

@@ -1,9 +1,11 @@
 //! Binding and resolving addresses.
 
 use super::Id;
+use crate::addrinfo;
 use crate::error::{Errno, Result};
+use crate::option;
 use crate::sync_mode::Operation;
-use crate::types::SocketAddress;
+use crate::types::{RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, SocketAddress};
 use crate::uapi::{self, abi};
 
 impl Id {
@@ -48,11 +50,22 @@ impl Id {
         if self.context().is_err() {
             return Err(Errno::EINVAL);
         }
+        if self.is_on_infiniband() && self.take_known_route(timeout_ms) {
+            return self.finish(Operation::ResolveRoute);
+        }
         uapi::send(
             self.fd()?,
             abi::ResolveRoute { id: self.handle(), timeout_ms: timeout_ms as u32 },
         )?;
         self.finish(Operation::ResolveRoute)
+    }
+
+    /// Sets the route that ibacm knows, which saves a question to the subnet administrator. A route
+    /// that the kernel does not want is as good as none.
+    fn take_known_route(&self, timeout_ms: i32) -> bool {
+        let Some(route) = addrinfo::route_for(self, timeout_ms) else { return false };
+        let data = route.as_ptr().cast();
+        option::set(self, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, data, route.len()).is_ok()
     }
 
     fn note_family(&self, address: &SocketAddress) {

@@ -134,6 +134,11 @@ impl Id {
         })
     }
 
+    /// Source and destination as the public struct has them.
+    pub(crate) fn addresses(&self) -> (Option<SocketAddress>, Option<SocketAddress>) {
+        self.public(|id| (read_address(&id.route.addr.src), read_address(&id.route.addr.dst)))
+    }
+
     fn set_source(&self, bytes: &[u8]) {
         if let Some(address) = SocketAddress::from_bytes(bytes) {
             self.public(|id| write_address(&raw mut id.route.addr.src, &address));
@@ -170,6 +175,15 @@ fn write_address<Union>(union: *mut Union, address: &SocketAddress) {
     const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     // SAFETY: both unions are as large as a sockaddr_storage; the pointer comes from a reference.
     unsafe { union.cast::<sockaddr_storage>().write_unaligned(*address.storage()) };
+}
+
+/// Reads one of the two address unions; `None` while it is empty.
+fn read_address<Union>(union: &Union) -> Option<SocketAddress> {
+    const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
+    // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
+    let bytes: [u8; size_of::<sockaddr_storage>()] =
+        unsafe { std::ptr::from_ref(union).cast::<[u8; _]>().read() };
+    SocketAddress::from_bytes(&bytes)
 }
 
 fn prefix(storage: &abi::Storage, size: u16) -> &[u8] {

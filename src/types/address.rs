@@ -125,6 +125,15 @@ impl SocketAddress {
         unsafe { std::slice::from_raw_parts((&raw const self.storage).cast(), self.length) }
     }
 
+    /// The address proper: an IPv4 or IPv6 address, or a GID.
+    pub(crate) fn host(&self) -> &[u8] {
+        match self.family() {
+            AF_INET => &self.bytes()[4..8],
+            // GIDs stand where IPv6 addresses do.
+            _ => &self.bytes()[8..24],
+        }
+    }
+
     /// Same family, address, port and scope; flow labels and padding do not count.
     pub(crate) fn is_same(&self, other: &SocketAddress) -> bool {
         if self.family() != other.family() {
@@ -142,6 +151,20 @@ impl SocketAddress {
 
     pub(crate) fn is_ib(&self) -> bool {
         self.family() == AF_IB
+    }
+}
+
+impl PartialEq for SocketAddress {
+    fn eq(&self, other: &SocketAddress) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl Eq for SocketAddress {}
+
+impl std::fmt::Debug for SocketAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "family {} {:?} port {}", self.family(), self.host(), self.port())
     }
 }
 

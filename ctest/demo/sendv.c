@@ -18,6 +18,8 @@ enum { PIECES = 3, BUFFER = 256, DEPTH = 4, TIMEOUT_MS = 2000 };
 
 static const char *const pieces[PIECES] = { "three pieces ", "of memory, ", "one message" };
 
+static const char *role;
+
 static void fail(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, strerror(errno));
@@ -32,7 +34,7 @@ static struct rdma_cm_id *expect(struct rdma_event_channel *channel, enum rdma_c
 
 	if (rdma_get_cm_event(channel, &event))
 		fail("rdma_get_cm_event");
-	printf("  event %s\n", rdma_event_str(event->event));
+	printf("%s: event %s\n", role, rdma_event_str(event->event));
 	if (event->event != type || event->status) {
 		fprintf(stderr, "expected %s, status %d\n", rdma_event_str(type), event->status);
 		exit(1);
@@ -157,15 +159,16 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s server|client ADDRESS [PORT]\n", argv[0]);
 		return 2;
 	}
+	role = argv[1];
 	address.sin_port = htons(argc > 3 ? atoi(argv[3]) : 7471);
 	channel = rdma_create_event_channel();
 	if (!channel)
 		fail("rdma_create_event_channel");
-	if (strcmp(argv[1], "server") == 0)
+	if (strcmp(role, "server") == 0)
 		serve(channel, &address);
 	else
 		send_pieces(channel, &address);
 	rdma_destroy_event_channel(channel);
-	printf("%s: done\n", argv[1]);
+	printf("%s: done\n", role);
 	return 0;
 }

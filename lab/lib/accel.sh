@@ -35,8 +35,9 @@ kvm_works() {
 
 probe_kvm() {
   local result=no
-  say "trying KVM, 8 s at most"
-  if timeout 8 qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot -nic none -m 512M \
+  [ ! -e "$answer" ] || return 0
+  say "trying KVM, 15 s at most"
+  if timeout 15 qemu-system-x86_64 -nodefaults -no-user-config -nographic -no-reboot -nic none -m 512M \
     -accel kvm -cpu host -kernel "$kernel_dir/vmlinux" -initrd "$initrd" \
     -append "console=ttyS0 quiet panic=-1 lab.probe" -serial stdio </dev/null 2>&1 | grep -q probe-ok; then
     result=yes

@@ -20,7 +20,7 @@ prepare_lab() {
   [ -z "$siw" ] || prepare_siw
   case $root in
     host) root_dir=/; prepare_programs "${packages[@]}" ;;
-    newest) root_dir=$cache/root-newest; prepare_newest_root ;;
+    newest) prepare_newest_root; root_dir=$newest_root ;;
     *) die "--root is host or newest, not $root" ;;
   esac
 }
@@ -35,15 +35,21 @@ run_lab() { if [ "$device" = real ]; then run_real; else boot "$1"; fi; }
 
 prepare_newest_root() {
   local package
-  [ -d "$root_dir" ] || with_lock root-newest unpack_newest_root
+  with_newest_root
   for package in "${packages[@]}"; do
     # The library's package has another name there.
     case " ${newest_packages[*]} librdmacm1 " in *" $package "*) ;; *) die "the newest root lacks $package" ;; esac
   done
 }
 
+# with_newest_root sets newest_root, making it if need be.
+with_newest_root() {
+  newest_root=$cache/root-newest
+  [ -d "$newest_root" ] || with_lock root-newest unpack_newest_root
+}
+
 unpack_newest_root() {
-  [ -d "$root_dir" ] && return
+  [ -d "$newest_root" ] && return
   local work suite=sid
   ! is_ubuntu || suite=devel
   [ "$(id -u)" = 0 ] || die "only root can make the newest root"
@@ -55,7 +61,7 @@ unpack_newest_root() {
     --include="$(IFS=,; echo "${newest_packages[*]}")" "$suite" "$work/tree" "$cache/apt-$suite/suites.sources" ||
     failed "$work/log" "cannot make the root"
   rm -rf "$work/tree/var/cache/apt" "$work/tree/var/lib/apt/lists"
-  mv "$work/tree" "$root_dir"
+  mv "$work/tree" "$newest_root"
   rm -rf "$work"
 }
 

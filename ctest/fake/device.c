@@ -128,13 +128,13 @@ void fk_dev_defaults(struct fk_dev *d, uint32_t n)
 	d->transport = FK_TRANSPORT_IB;
 	d->nports = 1;
 	d->max_inline = 256;
-	d->max_qp = 65536;
+	d->max_qp = 32768;
 	d->max_qp_wr = 16384;
 	d->max_sge = 16;
-	d->max_cq = 65536;
+	d->max_cq = 32768;
 	d->max_cqe = 1 << 20;
 	d->max_srq = 4096;
-	d->max_mr = 1 << 20;
+	d->max_mr = 65536;
 	d->max_pd = 65536;
 	d->max_rd_atom = 16;
 	d->listed_index_known = 1;

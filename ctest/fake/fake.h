@@ -102,6 +102,8 @@ void fk_fd_copied(int from, int to);
 int fk_chan_fd(uint32_t chan);
 void fk_fds_after_fork(void);
 void fk_fds_exit(void);
+bool fk_pid_gone(pid_t pid);
+void fk_process_gone(pid_t pid);
 void fk_chan_add(uint32_t chan, int n);
 void fk_chan_drop(uint32_t chan, int n);
 ssize_t fk_command(int fd, uint32_t chan, const void *buf, size_t len);
@@ -196,7 +198,7 @@ bool fk_roce(const struct fk_dev *d, uint32_t port);
 /* verbs side */
 size_t fk_verbs_size(void);
 void fk_verbs_locks_init(struct fk_kernel *k, pthread_mutexattr_t *a);
-void fk_verbs_fork(void);
+void fk_verbs_process_gone(pid_t pid);
 void fk_verbs_pay_wakes(void);
 void fk_verbs_iwarp_connected(uint32_t qpn, uint32_t peer_qpn, bool up);
 void fk_verbs_dev_removed(uint32_t dev);

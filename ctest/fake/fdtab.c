@@ -42,7 +42,7 @@ int fk_chan_fd(uint32_t chan)
 	return atomic_load(&chan_fd[chan]) - 1;
 }
 
-static bool pid_gone(pid_t pid)
+bool fk_pid_gone(pid_t pid)
 {
 	char path[40], text[512], *p;
 	ssize_t n;
@@ -85,7 +85,7 @@ static bool chan_unused(struct fk_chan *c)
 	for (int i = 0; i < FK_MAX_HOLDERS; i++) {
 		struct fk_holder *h = &c->holder[i];
 
-		if (h->fds && h->pid > 0 && h->pid != getpid() && pid_gone(h->pid))
+		if (h->fds && h->pid > 0 && h->pid != getpid() && fk_pid_gone(h->pid))
 			h->fds = 0;
 		if (h->fds)
 			return false;
@@ -250,28 +250,36 @@ static void after_fork_child(void)
 	fk_log_fork(2);
 	fk_rules_fork(2);
 	fk_helper_fork();
-	fk_verbs_fork();
 	fk_proc_enter();
 	fk_lock();
 	each_chan(claim);
 	fk_unlock();
 }
 
+/* What a kernel does when a process ends, in whatever way. */
+void fk_process_gone(pid_t pid)
+{
+	fk_lock();
+	for (uint32_t i = 1; i <= fk_k->chan.pool.high; i++) {
+		bool had = false;
+
+		for (int j = 0; fk_chanp(i)->node.live && j < FK_MAX_HOLDERS; j++)
+			if (fk_chanp(i)->holder[j].fds && fk_chanp(i)->holder[j].pid == pid) {
+				fk_chanp(i)->holder[j].fds = 0;
+				had = true;
+			}
+		if (had && chan_unused(fk_chanp(i)))
+			chan_destroy(i);
+	}
+	fk_unlock();
+	fk_verbs_process_gone(pid);
+	fk_wake_remote();
+}
+
 void fk_fds_exit(void)
 {
-	if (!fk_k || fk_k->nprocs < 2)
-		return;
-	fk_lock();
-	for (uint32_t i = 1; i <= fk_k->chan.pool.high; i++)
-		if (fk_chanp(i)->node.live && atomic_load(&chan_fd[i])) {
-			for (int j = 0; j < FK_MAX_HOLDERS; j++)
-				if (fk_chanp(i)->holder[j].pid == getpid())
-					fk_chanp(i)->holder[j].fds = 0;
-			if (chan_unused(fk_chanp(i)))
-				chan_destroy(i);
-		}
-	fk_unlock();
-	fk_wake_remote();
+	if (fk_k && (fk_k->nprocs > 1 || fk_k->shared) && fk_my_pid_is(getpid()))
+		fk_process_gone(getpid());
 }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -114,6 +114,33 @@ static void pay_wakes(void)
 	fk_verbs_pay_wakes();
 }
 
+/* A killed process cannot say goodbye: whoever is left does it. */
+static void look_for_dead(void)
+{
+	static uint64_t last;
+	uint64_t now = now_ms();
+	pid_t dead = 0;
+
+	if (now - last < TICK_MS)
+		return;
+	last = now;
+	for (uint32_t i = 0; i < FK_MAX_PROC; i++) {
+		pid_t pid = fk_k->proc[i].pid;
+
+		if (!pid || i == me || !fk_pid_gone(pid))
+			continue;
+		fk_lock();
+		if (fk_k->proc[i].pid == pid) {
+			fk_k->proc[i].pid = 0;
+			dead = pid;
+		}
+		fk_unlock();
+		if (dead)
+			fk_process_gone(dead);
+		dead = 0;
+	}
+}
+
 static void *work(void *arg)
 {
 	(void)arg;
@@ -122,8 +149,10 @@ static void *work(void *arg)
 			__atomic_load_n(&fk_k->proc[me].seq, __ATOMIC_SEQ_CST);
 		unsigned ms = run_timers();
 
-		if (fk_k->nprocs > 1)
+		if (fk_k->nprocs > 1 || fk_k->shared) {
 			pay_wakes();
+			look_for_dead();
+		}
 		if (me == UINT32_MAX)
 			usleep(ms * 1000);
 		else

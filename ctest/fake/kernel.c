@@ -11,10 +11,16 @@ struct fk_kernel *fk_k;
 
 enum { FK_MAGIC = 0x726d6b31 };
 
+/* A thread that is cancelled with the lock held would stop all others. */
+static __thread int cancel_state;
+
 void fk_lock(void)
 {
-	int r = pthread_mutex_lock(&fk_k->lock);
+	int old, r;
 
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	r = pthread_mutex_lock(&fk_k->lock);
+	cancel_state = old;
 	/* A process died inside: its half-made change is only test state. */
 	if (r == EOWNERDEAD)
 		pthread_mutex_consistent(&fk_k->lock);
@@ -22,7 +28,10 @@ void fk_lock(void)
 
 void fk_unlock(void)
 {
+	int old = cancel_state;
+
 	pthread_mutex_unlock(&fk_k->lock);
+	pthread_setcancelstate(old, NULL);
 }
 
 uint32_t fk_take(struct fk_pool *pool, void *at, size_t size, uint32_t max)
@@ -165,6 +174,10 @@ int fk_kernel_start(void)
 	if (!p)
 		return -errno;
 	fk_k = p;
+	if (fk_k->size && fk_k->size != size) {
+		fprintf(stderr, "rdmafake: %s is of another version, remove it\n", path);
+		return -EINVAL;
+	}
 	if (atomic_compare_exchange_strong(&fk_k->ready, &fresh, 1)) {
 		fk_k->size = size;
 		fk_k->verbs_off = verbs_off;

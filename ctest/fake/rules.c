@@ -252,9 +252,10 @@ static struct timespec in_ms(int ms)
 void fk_hold_wait(const char *label)
 {
 	struct timespec end = in_ms((int)fk_k->tune.hold_limit_ms);
-	int i, r = 0;
+	int i, old, r = 0;
 
 	pthread_once(&cond_once, cond_make);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_mutex_lock(&lock);
 	for (i = 0; i < MAX_HELD && held[i].used; i++)
 		;
@@ -268,6 +269,7 @@ void fk_hold_wait(const char *label)
 		held[i].used = 0;
 	}
 	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(old, NULL);
 	if (r)
 		fk_log_note("hold '%s' ran into its limit", label);
 }
@@ -291,9 +293,10 @@ int fk_hold_release(const char *label)
 int fk_hold_held(const char *label, int timeout_ms)
 {
 	struct timespec end = in_ms(timeout_ms);
-	int found = 0, r = 0;
+	int found = 0, old, r = 0;
 
 	pthread_once(&cond_once, cond_make);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_mutex_lock(&lock);
 	while (!found && r == 0) {
 		for (int i = 0; i < MAX_HELD; i++)
@@ -303,5 +306,6 @@ int fk_hold_held(const char *label, int timeout_ms)
 			r = pthread_cond_timedwait(&change, &lock, &end);
 	}
 	pthread_mutex_unlock(&lock);
+	pthread_setcancelstate(old, NULL);
 	return found ? 0 : -ETIMEDOUT;
 }

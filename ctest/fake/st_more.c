@@ -1,7 +1,9 @@
 /* Datagram ids, groups, transports, fork, several devices. */
 #include "st.h"
 
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 static void datagram(void)
@@ -179,7 +181,7 @@ static void fork_connects(void)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
-	char buf[64] = "over there", got[64];
+	char buf[64] = "over there", got[64] = "";
 	struct rdma_cm_id *l, *id;
 	struct ibv_mr *mr;
 	struct ibv_wc wc;
@@ -203,6 +205,9 @@ static void fork_connects(void)
 		EQ(rdma_get_send_comp(id, &wc), 1);
 		EQ(wc.status, IBV_WC_SUCCESS);
 		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
+		rdma_dereg_mr(mr);
+		rdma_destroy_ep(id);
+		rdma_destroy_event_channel(ch);
 		_exit(0);
 	}
 	id = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
@@ -221,6 +226,46 @@ static void fork_connects(void)
 	rdma_destroy_ep(id);
 	EQ(rdma_destroy_id(l), 0);
 	rdma_destroy_event_channel(ch);
+}
+
+/* A process that is killed says nothing; its kernel does. */
+static void killed(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
+	struct pollfd f = { .events = POLLIN };
+	struct rdma_cm_id *l, *id;
+	int status;
+	pid_t pid;
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(l, addr("10.77.0.1", 5000)), 0);
+	EQ(rdma_listen(l, 1), 0);
+	pid = fork();
+	if (!pid) {
+		ch = rdma_create_event_channel();
+		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+		resolve(id, "10.77.0.1", 5000);
+		make_qp(id);
+		EQ(rdma_connect(id, &cp), 0);
+		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+		for (;;)
+			pause();
+	}
+	id = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+	make_qp(id);
+	EQ(rdma_accept(id, &cp), 0);
+	expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+	f.fd = ch->fd;
+	EQ(poll(&f, 1, 100), 0);
+	EQ(kill(pid, SIGKILL), 0);
+	EQ(poll(&f, 1, 10000), 1);
+	expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
+	EQ(waitpid(pid, &status, 0), pid);
+	rdma_destroy_ep(id);
+	EQ(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+	EQ(live_now().ids + live_now().qps + live_now().cqs + live_now().channels, 0);
 }
 
 static void *client_thread(void *arg)
@@ -294,6 +339,7 @@ const struct test more_tests[] = {
 	  two_devices },
 	{ "forked", "", forked },
 	{ "fork-connects", "", fork_connects },
+	{ "killed", "", killed },
 	{ "crowd", "", crowd },
 	{ NULL, NULL, NULL },
 };

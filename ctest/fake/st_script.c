@@ -148,7 +148,7 @@ static void lost_and_late(void)
 	struct rdma_cm_id *id;
 	struct pair p;
 
-	script("delay ADDR_RESOLVED ms=50 count=2; drop ROUTE_RESOLVED");
+	script("delay ADDR_RESOLVED ms=200 count=2; drop ROUTE_RESOLVED");
 	EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
 	EQ(rdma_resolve_addr(id, NULL, addr("10.77.0.1", 1), 100), 0);
 	EQ(RDMAFAKE(rdmafake_queued)(ch->fd), 0);
@@ -160,7 +160,7 @@ static void lost_and_late(void)
 	EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
 	EQ(rdma_resolve_addr(id, NULL, addr("10.77.0.1", 1), 100), 0);
 	EQ(rdma_destroy_id(id), 0);
-	usleep(120000);
+	usleep(400000);
 	EQ(RDMAFAKE(rdmafake_queued)(ch->fd), 0);
 	rdma_destroy_event_channel(ch);
 	EQ(live_now().events, 0);

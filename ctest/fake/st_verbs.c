@@ -160,8 +160,8 @@ static void not_ready(void)
 	EQ(rdma_post_recv(p.srv, NULL, p.sbuf, 64, p.smr), 0);
 	EQ(one(p.cli->send_cq).status, 0);
 	EQ(one(p.srv->recv_cq).status, 0);
-	/* Twice 10 ms, then it is an error. */
-	script("kernel rnr_ms=10");
+	/* Twice 150 ms, then it is an error. */
+	script("kernel rnr_ms=150");
 	a.qp_state = IBV_QPS_RTS;
 	EQ(ibv_modify_qp(p.cli->qp, &a, IBV_QP_STATE | IBV_QP_RNR_RETRY), 0);
 	post(p.cli, p.cmr, IBV_WR_SEND, 0, 0, 10, IBV_SEND_SIGNALED);

@@ -8,11 +8,11 @@
 #include <infiniband/verbs.h>
 
 enum {
-	FK_MAX_QP = 65535,
-	FK_MAX_CQ = 65535,
+	FK_MAX_QP = 32768,
+	FK_MAX_CQ = 32768,
 	FK_MAX_CC = 32768,
 	FK_MAX_SRQ = 4096,
-	FK_MAX_MR = 262144,
+	FK_MAX_MR = 65536,
 	FK_MAX_ATTACH = 4096,
 	FK_MAX_SGE = 32,
 	FK_MAX_INLINE = 1024,
@@ -99,7 +99,7 @@ struct fk_vsrq {
 
 struct fk_vmr {
 	struct fk_node node;
-	uint32_t key, pd, access;
+	uint32_t key, pd, access, dev;
 	pid_t pid;
 	uint64_t addr, iova, len;
 };

@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAP_BYTES = 1 << 30 };
+enum { HEAP_MB = 256 };
 
 size_t fk_verbs_size(void)
 {
-	return sizeof(struct fk_verbs) + HEAP_BYTES;
+	const char *mb = getenv("RDMAFAKE_HEAP");
+
+	/* Room for work requests and completions; untouched pages cost nothing. */
+	return sizeof(struct fk_verbs) + ((size_t)(mb && atoi(mb) > 0 ? atoi(mb) : HEAP_MB) << 20);
 }
 
 void fk_verbs_locks_init(struct fk_kernel *k, pthread_mutexattr_t *a)
@@ -21,15 +24,24 @@ void fk_verbs_locks_init(struct fk_kernel *k, pthread_mutexattr_t *a)
 	v->heap_end = k->size;
 }
 
+static __thread int cancel_state;
+
 void fk_vlock(void)
 {
+	int old;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	cancel_state = old;
 	if (pthread_mutex_lock(&fk_v->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&fk_v->lock);
 }
 
 void fk_vunlock(void)
 {
+	int old = cancel_state;
+
 	pthread_mutex_unlock(&fk_v->lock);
+	pthread_setcancelstate(old, NULL);
 }
 
 static unsigned heap_class(uint64_t size)
@@ -123,6 +135,7 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, uint64_t io
 	m->key = mr->idx << 8 | (m->node.gen & 0xff);
 	m->pd = ((struct fk_upd *)pd)->id;
 	m->access = access;
+	m->dev = fk_uctx(pd->context)->dev;
 	m->pid = fk_pid();
 	m->addr = (uintptr_t)addr;
 	m->iova = iova;

@@ -26,7 +26,7 @@ void fk_ring_free(struct fk_ring *r)
 {
 	if (r->depth)
 		fk_heap_give(r->off, (uint64_t)r->slot * r->depth);
-	r->depth = 0;
+	r->depth = r->count = r->used = 0;
 }
 
 struct fk_wqe *fk_ring_push(struct fk_ring *r)

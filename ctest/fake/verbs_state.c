@@ -258,6 +258,44 @@ void fk_verbs_dev_removed(uint32_t dev)
 	fk_async_to_dev(dev, &ev);
 }
 
-void fk_verbs_fork(void)
+void fk_verbs_process_gone(pid_t pid)
 {
+	fk_vlock();
+	for (uint32_t i = 1; i <= fk_v->qp.pool.high; i++) {
+		struct fk_vqp *k = fk_qpp(i);
+
+		if (!k->node.live || k->pid != pid)
+			continue;
+		k->state = IBV_QPS_RESET;
+		fk_qp_kick_senders(i);
+		fk_ring_free(&k->sq);
+		fk_ring_free(&k->rq);
+		fk_devp(k->dev)->qps--;
+		FK_GIVE(fk_v->qp, i);
+	}
+	for (uint32_t i = 1; i <= fk_v->attach.pool.high; i++)
+		if (fk_v->attach.at[i].node.live && !fk_qpp(fk_v->attach.at[i].qp)->node.live)
+			FK_GIVE(fk_v->attach, i);
+	for (uint32_t i = 1; i <= fk_v->srq.pool.high; i++)
+		if (fk_srqp(i)->node.live && fk_srqp(i)->pid == pid) {
+			fk_ring_free(&fk_srqp(i)->rq);
+			fk_devp(fk_srqp(i)->dev)->srqs--;
+			FK_GIVE(fk_v->srq, i);
+		}
+	for (uint32_t i = 1; i <= fk_v->cq.pool.high; i++)
+		if (fk_cqp(i)->node.live && fk_cqp(i)->pid == pid) {
+			fk_heap_give(fk_cqp(i)->ring, fk_cqp(i)->depth * sizeof(struct fk_cqe));
+			fk_devp(fk_cqp(i)->dev)->cqs--;
+			atomic_store(&fk_cqp(i)->count, 0);
+			FK_GIVE(fk_v->cq, i);
+		}
+	for (uint32_t i = 1; i <= fk_v->cc.pool.high; i++)
+		if (fk_ccp(i)->node.live && fk_ccp(i)->pid == pid)
+			FK_GIVE(fk_v->cc, i);
+	for (uint32_t i = 1; i <= fk_v->mr.pool.high; i++)
+		if (fk_mrp(i)->node.live && fk_mrp(i)->pid == pid) {
+			fk_devp(fk_mrp(i)->dev)->mrs--;
+			FK_GIVE(fk_v->mr, i);
+		}
+	fk_vunlock();
 }

@@ -28,7 +28,7 @@ build_siw() {
   # The headers name their common part by its installed path.
   sed -i "s#/usr/src/#$build/usr/src/#g" "$work/tree/usr/src/$headers/Makefile"
   logged "$work/log" "${builder[@]}" make -s -C "$build/usr/src/$headers" M="$build/drivers/infiniband/sw/siw" \
-    CONFIG_RDMA_SIW=m modules || failed "$work/log" "siw does not build for $kernel_version"
+    CONFIG_RDMA_SIW=m CONFIG_DEBUG_INFO_BTF_MODULES= modules || failed "$work/log" "siw does not build for $kernel_version"
   mv "$work/tree/drivers/infiniband/sw/siw/siw.ko" "$siw_module"
   rm -rf "$work"
 }
@@ -42,7 +42,7 @@ choose_builder() {
     build=$work/tree
   else
     with_newest_root
-    builder=(unshare --mount sh -c 'mount --bind "$1" "$2/mnt" && shift && exec chroot "$@"' sh "$work/tree" "$newest_root")
+    builder=(unshare --mount sh "$lab/lib/inside.sh" "$work/tree" "$newest_root")
     build=/mnt
   fi
 }

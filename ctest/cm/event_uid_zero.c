@@ -1,5 +1,4 @@
 /*
- * differs: C-24
  * An event with uid 0: ESTABLISHED is found by its handle, others are dropped and counted, so that
  * destroying does not wait for them.
  */

@@ -151,27 +151,37 @@ pub(crate) fn next_request(listener: &Id) -> Result<*mut rdma_cm_id> {
         return Err(Errno::EINVAL);
     }
     let (message, outcome) = listener.wait_for(Operation::Request)?;
-    if let Err(error) = outcome {
-        listener.set_event(message.into_c());
-        return Err(error);
-    }
     let child_pointer = message.id();
+    if child_pointer == listener.as_c() {
+        listener.set_event(message.into_c());
+        // Only a request is a success here, and that names its child.
+        return outcome.and(Err(Errno::EPROTO));
+    }
     // SAFETY: the message names the id that was made for the request.
     let child: &'static Id = unsafe { Id::from_c(child_pointer) }?;
+    if let Err(error) = outcome {
+        drop(message);
+        turn_away(child);
+        return Err(error);
+    }
     if let Some(mut attr) = listener.with(|state| state.child_queue_pair) {
         let pd = listener.public(|public| public.pd);
         // SAFETY: what the endpoint was made with is still valid.
         if let Err(error) = unsafe { qp::create(child, pd, &mut attr) } {
             drop(message);
-            // The peer should not wait for a connection that cannot be.
-            let _ = child.reject(&[], 0);
-            // SAFETY: not given to C.
-            let _ = unsafe { destroy(child) };
+            turn_away(child);
             return Err(error);
         }
     }
     child.set_event(message.into_c());
     Ok(child_pointer)
+}
+
+/// The peer should not wait for a connection that cannot be. C has not seen the child.
+fn turn_away(child: &'static Id) {
+    let _ = child.reject(&[], 0);
+    // SAFETY: not given to C.
+    let _ = unsafe { destroy(child) };
 }
 
 /// Ends an endpoint with its queue pair and shared receive queue.

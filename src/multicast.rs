@@ -16,8 +16,9 @@ use crate::uapi::{self, abi};
 use libc::c_void;
 use parking_lot::Mutex;
 use rdma_sys::ibv_gid;
+use std::os::fd::RawFd;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Members of this kind only send: their queue pair is not attached.
 const SEND_ONLY_FULL_MEMBER: u32 = 1;
@@ -33,6 +34,8 @@ pub(crate) struct Membership {
     address: SocketAddress,
     join_flags: u32,
     handle: AtomicU32,
+    /// A synchronous join that failed: left already, only its event is still around.
+    left: AtomicBool,
     /// Group and LID that the queue pair is attached to.
     attached: Mutex<Option<(ibv_gid, u16)>>,
     acknowledgements: Acknowledgements,
@@ -47,6 +50,10 @@ unsafe impl Send for Context {}
 unsafe impl Sync for Context {}
 
 impl Membership {
+    pub(crate) fn key(&self) -> Key {
+        self.key
+    }
+
     pub(crate) fn id_key(&self) -> u64 {
         self.id_key.raw()
     }
@@ -79,6 +86,7 @@ pub(crate) fn join(
         address: *address,
         join_flags,
         handle: AtomicU32::new(0),
+        left: AtomicBool::new(false),
         attached: Mutex::new(None),
         acknowledgements: Acknowledgements::default(),
     });
@@ -109,7 +117,11 @@ pub(crate) fn join(
         Ok(answer) => {
             membership.handle.store(answer.id, Ordering::Relaxed);
             id.with(|state| state.memberships.push(membership));
-            id.finish(Operation::JoinMulticast)
+            id.finish(Operation::JoinMulticast).inspect_err(|_| {
+                membership.left.store(true, Ordering::Relaxed);
+                // The join's own error is the one to tell.
+                let _ = leave_in_kernel(fd, membership);
+            })
         }
         Err(error) => {
             // SAFETY: in no list, and the kernel did not take it.
@@ -131,34 +143,53 @@ pub(crate) fn joined(id: &Id, membership: &Membership, ud: &abi::UdParam) -> Res
     Ok(())
 }
 
-/// Leaves the newest membership of a group; waits until its events are acknowledged.
+fn leave_in_kernel(fd: RawFd, membership: &Membership) -> Result<abi::EventsReported> {
+    let handle = membership.handle.load(Ordering::Relaxed);
+    uapi::call(fd, abi::LeaveMcast { response: 0, id: handle, reserved: 0 })
+}
+
+/// Leaves the newest membership of a group; waits until its events are acknowledged. Where the kernel
+/// refuses, the membership stays.
 pub(crate) fn leave(id: &Id, address: &SocketAddress) -> Result<()> {
     let fd = id.fd()?;
-    let membership = id
+    let (place, membership) = id
         .with(|state| {
-            let place = state.memberships.iter().rposition(|m| m.address.is_same(address))?;
-            Some(state.memberships.remove(place))
+            let place = state.memberships.iter().rposition(|membership| {
+                membership.address.is_same(address) && !membership.left.load(Ordering::Relaxed)
+            })?;
+            Some((place, state.memberships.remove(place)))
         })
         .ok_or(Errno::EADDRNOTAVAIL)?;
-    if let Some((group, lid)) = membership.attached.lock().take() {
-        if let Some(queue_pair) = id.queue_pair() {
-            // The kernel's leave matters more than an error of the device here.
-            let _ = queue_pair.detach(&group, lid);
-        }
-    }
-    let handle = membership.handle.load(Ordering::Relaxed);
-    let answer = uapi::call(fd, abi::LeaveMcast { response: 0, id: handle, reserved: 0 });
-    let result = answer.and_then(|answer| {
-        membership.acknowledgements.wait_for(answer.events_reported, "rdma_leave_multicast")
-    });
+    detach(id, membership);
+    let answer = leave_in_kernel(fd, membership).inspect_err(|_| {
+        id.with(|state| {
+            let place = place.min(state.memberships.len());
+            state.memberships.insert(place, membership);
+        });
+    })?;
+    // A synchronous join leaves its event in the id.
+    id.drop_kept_event_of(membership.key);
+    let waited =
+        membership.acknowledgements.wait_for(answer.events_reported, "rdma_leave_multicast");
+    // An event that was under way may have attached it once more.
+    detach(id, membership);
     // SAFETY: taken out of the list by this call alone.
     unsafe {
-        match result {
+        match waited {
             Ok(()) => free(membership),
             Err(_) => free_unless_held(membership),
         }
     }
-    result
+    waited
+}
+
+/// The kernel's leave matters more than an error of the device here.
+fn detach(id: &Id, membership: &Membership) {
+    if let Some((group, lid)) = membership.attached.lock().take() {
+        if let Some(queue_pair) = id.queue_pair() {
+            let _ = queue_pair.detach(&group, lid);
+        }
+    }
 }
 
 /// The id is going; the kernel's side went with it.

@@ -83,10 +83,7 @@ impl Id {
         let deadline = deadline::from_now();
         let file = self.file();
         loop {
-            if let Some(deadline) = deadline {
-                deadline::wait_ready(file.fd()?, libc::POLLIN, deadline)?;
-            }
-            let message = event::next(&file)?;
+            let message = event::next(&file, deadline)?;
             match outcome(operation, message.event(), message.status()) {
                 Outcome::Done => return Ok((message, Ok(()))),
                 Outcome::Failed(error) => return Ok((message, Err(error))),

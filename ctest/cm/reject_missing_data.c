@@ -1,5 +1,4 @@
 /*
- * differs: C-18
  * A rejection with a length but no data: the data is left out.
  */
 #include "trace.h"

@@ -275,7 +275,12 @@ void show_event(const struct rdma_cm_event *e)
 		type += 14;
 	printf("event %s(%d) status %d id %s listener %s", type, e->event, e->status, name_of(e->id),
 	       name_of(e->listen_id));
-	if (multicast) {
+	if (e->event == 18 || e->event == 19) {
+		uint64_t arg;
+
+		memcpy(&arg, &e->param, sizeof(arg));
+		printf(" arg %llx", (unsigned long long)arg);
+	} else if (multicast) {
 		const struct rdma_ud_param *ud = &e->param.ud;
 
 		printf(" context %s/%d qp %x qkey %x", name_of(ud->private_data), ud->private_data_len,

@@ -7,7 +7,7 @@
 
 use crate::error::Result;
 use crate::id::HeldId;
-use crate::index::Hold;
+use crate::index::{Hold, Key};
 use crate::memory::try_box;
 use crate::multicast::Membership;
 use crate::types::{
@@ -111,6 +111,17 @@ impl Message {
     /// The id that the event was reported for.
     pub(super) fn owner(&self) -> HeldId {
         self.report.id.clone()
+    }
+
+    /// Whether an event that C may have is one of this membership.
+    ///
+    /// # Safety
+    /// NULL or a valid event pointer.
+    pub(crate) unsafe fn is_of_membership(event: *const rdma_cm_event, membership: Key) -> bool {
+        // SAFETY: by contract, from `into_c`.
+        unsafe { event.cast::<Message>().as_ref() }
+            .and_then(|message| message.report.membership.as_ref())
+            .is_some_and(|own| own.key() == membership)
     }
 
     pub(super) fn membership(&self) -> Option<Hold<Membership>> {

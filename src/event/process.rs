@@ -3,18 +3,23 @@
 use super::DeviceFile;
 use super::message::{Message, Report, Room};
 use crate::conn;
+use crate::deadline;
 use crate::error::{Errno, Result};
 use crate::id::{self, IDS, Id};
 use crate::log;
 use crate::multicast::{self, MEMBERSHIPS};
 use crate::types::*;
 use crate::uapi::{self, abi};
+use std::time::Instant;
 
 /// The next event of a channel that is for the application. EAGAIN and EINTR come as the kernel
-/// gives them.
-pub(crate) fn next(file: &DeviceFile) -> Result<Box<Message>> {
+/// gives them; with a deadline there is ETIMEDOUT too, whatever was dropped meanwhile.
+pub(crate) fn next(file: &DeviceFile, deadline: Option<Instant>) -> Result<Box<Message>> {
     let mut room = Room::reserve()?;
     loop {
+        if let Some(deadline) = deadline {
+            deadline::wait_ready(file.fd()?, libc::POLLIN, deadline)?;
+        }
         let event = uapi::call(file.fd()?, abi::GetEvent { response: 0 })?;
         let Some(report) = owner_of(&event) else { continue };
         match process(report, &event, room) {
@@ -39,10 +44,15 @@ fn owner_of(event: &abi::EventResponse) -> Option<Report> {
     if found.is_some() {
         return found;
     }
-    let by_handle = (event.uid == 0).then(|| id::find_by_handle(event.id)).flatten();
+    let is_multicast =
+        matches!(event.event, RDMA_CM_EVENT_MULTICAST_JOIN | RDMA_CM_EVENT_MULTICAST_ERROR);
+    // Memberships have handles of their own.
+    let by_handle = if is_multicast { None } else { id::find_by_handle(event.id) };
     match by_handle {
         // Old kernels could report the connection before they knew our number for it.
-        Some(id) if event.event == RDMA_CM_EVENT_ESTABLISHED => Some(Report::new(id)),
+        Some(id) if event.uid == 0 && event.event == RDMA_CM_EVENT_ESTABLISHED => {
+            Some(Report::new(id))
+        }
         other => {
             log::line(format_args!(
                 "dropped event {} for handle {}: no such id",

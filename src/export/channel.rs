@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::arg;
-use super::ret::IntoC;
+use super::ret::{IntoC, keeping_errno};
 use crate::error::Errno;
 use crate::event::{self, Channel, Message};
 use crate::types::{rdma_cm_event, rdma_cm_event_type, rdma_event_channel};
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn rdma_get_cm_event(
         .and_then(|channel| Ok((channel, unsafe { arg::out(event) }?)));
     arguments
         .and_then(|(channel, event)| {
-            *event = event::next(channel.file())?.into_c();
+            *event = keeping_errno(|| event::next(channel.file(), None))?.into_c();
             Ok(())
         })
         .into_c()

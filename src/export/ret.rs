@@ -13,6 +13,18 @@ fn set_errno(error: Errno) {
     unsafe { *libc::__errno_location() = error.raw() };
 }
 
+/// For calls that can succeed although something inside them failed: errno is as it was before.
+pub(super) fn keeping_errno<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
+    // SAFETY: the location is valid for the life of the thread.
+    let before = unsafe { *libc::__errno_location() };
+    let result = call();
+    if result.is_ok() {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = before };
+    }
+    result
+}
+
 /// What a result is in C. A success leaves errno alone.
 pub(super) trait IntoC {
     type C;

@@ -8,6 +8,7 @@ use super::{IDS, Id, State};
 use crate::acknowledge::Acknowledgements;
 use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile, Message};
+use crate::index::Key;
 use crate::memory::try_box;
 use crate::multicast;
 use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, rdma_port_space};
@@ -205,6 +206,15 @@ impl Id {
         self.drop_kept_event();
         // SAFETY: by contract.
         unsafe { free_unless_held(self) };
+    }
+
+    /// As `drop_kept_event`, if it is an event of this membership.
+    pub(crate) fn drop_kept_event_of(&self, membership: Key) {
+        let kept = self.public(|id| id.event);
+        // SAFETY: NULL or the event that a synchronous call kept.
+        if unsafe { Message::is_of_membership(kept, membership) } {
+            self.drop_kept_event();
+        }
     }
 
     /// Gives back the event that the last synchronous call left in `id->event`.

@@ -1,0 +1,15 @@
+/*
+ * differs: #18
+ * fake: nodevices
+ * A machine without a device: the number is 0.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	int n = -1;
+
+	POINTER(rdma_get_devices(&n));
+	say("number %d", n);
+	return done();
+}

@@ -1,0 +1,12 @@
+/*
+ * differs: C-29
+ * The names of the newer event types.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	for (int i = 16; i < 20; i++)
+		say("%d %s", i, rdma_event_str(i));
+	return done();
+}

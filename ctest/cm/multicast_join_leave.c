@@ -1,0 +1,26 @@
+/*
+ * A group: joined, reported with the caller's context, left.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = addressed(ch, RDMA_PS_UDP, "10.77.0.1:7000");
+	struct ibv_qp_init_attr *attr = qp_attr();
+	int context;
+
+	name(&context, "group");
+	attr->qp_type = IBV_QPT_UD;
+	MUST(rdma_create_qp(id, NULL, attr));
+	CALL(rdma_join_multicast(id, addr("239.1.1.1"), &context));
+	take(ch);
+	say("attached %lu", RDMAFAKE(rdmafake_verbs)("attach_mcast"));
+	CALL(rdma_leave_multicast(id, addr("239.1.1.1")));
+	say("detached %lu", RDMAFAKE(rdmafake_verbs)("detach_mcast"));
+	CALL(rdma_leave_multicast(id, addr("239.1.1.1")));
+	rdma_destroy_qp(id);
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

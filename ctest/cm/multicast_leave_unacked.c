@@ -1,0 +1,27 @@
+/*
+ * Leaving waits until the group's events are given back.
+ */
+#include "trace.h"
+
+static void *give_back(void *event)
+{
+	usleep(200000);
+	say("giving back");
+	rdma_ack_cm_event(event);
+	return NULL;
+}
+
+int main(void)
+{
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = bound(ch, RDMA_PS_UDP, "10.77.0.1:7000");
+	pthread_t thread;
+
+	MUST(rdma_join_multicast(id, addr("239.1.1.1"), NULL));
+	thread = background(give_back, next(ch));
+	CALL(rdma_leave_multicast(id, addr("239.1.1.1")));
+	finish(thread);
+	CALL(rdma_destroy_id(id));
+	rdma_destroy_event_channel(ch);
+	return done();
+}

@@ -1,0 +1,18 @@
+/*
+ * differs: C-10
+ * fake: inject RESOLVE_ADDR event=ADDR_CHANGE
+ * fake: delay ADDR_RESOLVED ms=100
+ * An event of another kind is not success: the call waits for its own.
+ */
+#include "trace.h"
+
+int main(void)
+{
+	struct rdma_cm_id *id = new_id(NULL, RDMA_PS_TCP);
+
+	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
+	show_event(id->event);
+	show_id(id);
+	CALL(rdma_destroy_id(id));
+	return done();
+}

@@ -23,8 +23,8 @@ use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile};
 use crate::index::{Hold, Key, Table};
 use crate::multicast::Membership;
-use crate::types::{rdma_cm_event, rdma_cm_id};
-use crate::verbs::Context;
+use crate::types::{SocketAddress, rdma_cm_event, rdma_cm_id};
+use crate::verbs::{Context, ProtectionDomain};
 use libc::c_void;
 use parking_lot::Mutex;
 use pin::Pins;
@@ -173,6 +173,31 @@ impl Id {
     pub(crate) fn public<R>(&self, access: impl FnOnce(&mut rdma_cm_id) -> R) -> R {
         // SAFETY: valid id; the reference ends with the closure, which runs no code of others.
         access(unsafe { &mut *self.public.get() })
+    }
+
+    /// The local and the peer's address, where they are known.
+    pub(crate) fn addresses(&self) -> (Option<SocketAddress>, Option<SocketAddress>) {
+        self.public(|id| {
+            let (source, destination) = (&id.route.addr.src, &id.route.addr.dst);
+            // SAFETY: both unions are sockaddr_storage in size and were zero before bytes came in.
+            unsafe {
+                let source = std::slice::from_raw_parts(
+                    std::ptr::from_ref(source).cast::<u8>(),
+                    size_of_val(source),
+                );
+                let destination = std::slice::from_raw_parts(
+                    std::ptr::from_ref(destination).cast::<u8>(),
+                    size_of_val(destination),
+                );
+                (SocketAddress::from_bytes(source), SocketAddress::from_bytes(destination))
+            }
+        })
+    }
+
+    /// The protection domain of the device that the id is bound to.
+    pub(crate) fn domain(&self) -> Result<ProtectionDomain> {
+        // SAFETY: valid id; NULL or the domain that the binding keeps alive.
+        unsafe { ProtectionDomain::from_raw((*self.public.get()).pd) }.ok_or(Errno::EINVAL)
     }
 
     /// Takes the event that a synchronous call left in `id->event`.

@@ -1,0 +1,33 @@
+//! Sockets over RDMA.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `wire`, `flow` | the protocol and its books: pure, no I/O |
+//! | `table`, `socket` | descriptors of the program to sockets |
+//! | `stream` | connected sockets |
+//! | `service` | the thread that takes the connection manager's events |
+//! | `wait`, `poll`, `select` | waiting |
+//! | `region`, `buffers` | memory of ours and of the caller's |
+//! | `config`, `value`, `descriptor` | defaults, option values, descriptor flags |
+
+mod buffers;
+mod config;
+pub(crate) mod descriptor;
+mod flow;
+mod poll;
+#[cfg(test)]
+mod random;
+mod region;
+mod select;
+mod service;
+pub(crate) mod socket;
+mod stream;
+mod table;
+mod value;
+mod wait;
+mod wire;
+
+pub(crate) use buffers::Buffers;
+pub(crate) use poll::poll;
+pub(crate) use select::select;
+pub(crate) use wait::{Deadline, deadline_ms};

@@ -7,7 +7,7 @@ use super::arg;
 use super::ret::IntoC;
 use crate::error::{Errno, Result};
 use crate::rsocket::socket::{self, find};
-use crate::rsocket::{self, Buffers};
+use crate::rsocket::{self, Buffers, Set};
 use crate::types::SocketAddress;
 use libc::{
     c_int, c_long, c_void, epoll_event, fd_set, iovec, msghdr, nfds_t, off_t, pollfd, sockaddr,
@@ -1294,8 +1294,7 @@ pub unsafe extern "C" fn riowrite(
 /// repoll_ctl(3), repoll_wait(3), epoll_create1(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
-    let _ = flags;
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    Set::open(flags).into_c()
 }
 
 /// Changes a set of repoll_create.
@@ -1341,8 +1340,9 @@ pub unsafe extern "C" fn repoll_ctl(
     fd: c_int,
     event: *mut epoll_event,
 ) -> c_int {
-    let _ = (epfd, op, fd, event);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: a valid event or NULL.
+    let event = unsafe { event.as_ref() }.copied();
+    find(epfd).and_then(|set| set.as_set()?.control(op, fd, event)).into_c()
 }
 
 /// Waits for events of a set of repoll_create.
@@ -1385,6 +1385,12 @@ pub unsafe extern "C" fn repoll_wait(
     maxevents: c_int,
     timeout: c_int,
 ) -> c_int {
-    let _ = (epfd, events, maxevents, timeout);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: an array of `maxevents` places, by the C contract.
+    let events = usize::try_from(maxevents)
+        .map_err(|_| Errno::EINVAL)
+        .and_then(|count| unsafe { arg::array(events, count) });
+    let ready = find(epfd).and_then(|set| {
+        set.as_set()?.wait(events?, rsocket::deadline_ms(timeout)).map(|count| count as c_int)
+    });
+    ready.into_c()
 }

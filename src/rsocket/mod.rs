@@ -6,13 +6,14 @@
 //! | `table`, `socket` | descriptors of the program to sockets |
 //! | `stream` | connected sockets |
 //! | `service` | the thread that takes the connection manager's events |
-//! | `wait`, `poll`, `select` | waiting |
+//! | `wait`, `waiting`, `poll`, `select`, `epoll` | waiting |
 //! | `region`, `buffers` | memory of ours and of the caller's |
 //! | `config`, `value`, `descriptor` | defaults, option values, descriptor flags |
 
 mod buffers;
 mod config;
 pub(crate) mod descriptor;
+mod epoll;
 mod flow;
 mod poll;
 #[cfg(test)]
@@ -25,9 +26,11 @@ mod stream;
 mod table;
 mod value;
 mod wait;
+mod waiting;
 mod wire;
 
 pub(crate) use buffers::Buffers;
+pub(crate) use epoll::Set;
 pub(crate) use poll::poll;
 pub(crate) use select::select;
 pub(crate) use wait::{Deadline, deadline_ms};

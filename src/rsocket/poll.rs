@@ -9,9 +9,9 @@
 
 use super::config;
 use super::socket::{self, Socket};
-use super::stream::Registration;
 use super::wait::{self, Borrowed, Deadline, Waker};
-use crate::error::{Errno, Result};
+use super::waiting::{Registration, identity_of};
+use crate::error::Result;
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, c_short, pollfd};
 use std::sync::Arc;
 use std::time::Instant;
@@ -30,8 +30,9 @@ enum Place {
 pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
     let mut places = crate::memory::try_vec(fds.len())?;
     places.extend(fds.iter().map(|place| match socket::lookup(place.fd) {
-        Some(socket) => Place::Rsocket(socket),
-        None => Place::Ordinary,
+        Some(socket) if socket.as_source().is_ok() => Place::Rsocket(socket),
+        // A set's descriptor is one that the kernel can poll.
+        _ => Place::Ordinary,
     }));
     if !places.iter().any(|place| matches!(place, Place::Rsocket(_))) {
         return wait::poll_until(fds, deadline);
@@ -95,7 +96,7 @@ fn sleep(
     let mut registered: Vec<Registration<'_>> = crate::memory::try_vec(places.len())?;
     for kind in places {
         if let Place::Rsocket(socket) = kind {
-            registered.extend(socket.register(waker)?);
+            registered.push(Registration::new(socket.as_source()?, waker.clone())?);
         }
     }
     let mut watched = crate::memory::try_vec(fds.len().saturating_add(1))?;
@@ -106,7 +107,7 @@ fn sleep(
             watched.push(match kind {
                 Place::Ordinary => pollfd { revents: 0, ..*place },
                 Place::Rsocket(socket) => {
-                    pollfd { fd: socket.arm()?, events: POLLIN, revents: 0 }
+                    pollfd { fd: socket.as_source()?.arm()?, events: POLLIN, revents: 0 }
                 }
             });
         }
@@ -115,16 +116,11 @@ fn sleep(
         if ready > 0 || wait::has_passed(deadline) {
             return Ok(ready);
         }
-        let woken = match wait::poll_until(&mut watched, deadline) {
-            Ok(woken) => woken,
-            Err(error @ Errno::EINTR) => return Err(error),
-            Err(error) => return Err(error),
-        };
-        if woken > 0 {
+        if wait::poll_until(&mut watched, deadline)? > 0 {
             waker.clear();
             for (place, kind) in watched[1..].iter().zip(places) {
                 if let (Place::Rsocket(socket), true) = (kind, place.revents != 0) {
-                    socket.take_event(waker);
+                    socket.as_source()?.take_event(identity_of(waker));
                 }
             }
         }

@@ -2,9 +2,10 @@
 
 use super::buffers::Buffers;
 use super::descriptor;
-use super::stream::{Registration, Stream};
+use super::epoll::Set;
+use super::stream::Stream;
 use super::table::Table;
-use super::wait::Waker;
+use super::waiting::Source;
 use crate::error::{Errno, Result};
 use crate::types::{AF_IB, SocketAddress};
 use libc::{
@@ -18,6 +19,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub(crate) enum Socket {
     Stream(Arc<Stream>),
+    /// A set of repoll_create, which is no socket.
+    Set(Arc<Set>),
 }
 
 static SOCKETS: Table<Socket> = Table::new();
@@ -69,6 +72,7 @@ pub(crate) fn close(fd: RawFd) -> Result<()> {
     let socket = leave(fd).ok_or(Errno::EBADF)?;
     match &*socket {
         Socket::Stream(stream) => stream.close(),
+        Socket::Set(set) => set.close(),
     }
     Ok(())
 }
@@ -77,61 +81,64 @@ impl Socket {
     fn is_public(&self) -> bool {
         match self {
             Socket::Stream(stream) => stream.is_public(),
+            Socket::Set(_) => true,
         }
     }
 
     pub(super) fn on_readable(&self) {
         match self {
             Socket::Stream(stream) => stream.take_events(),
+            Socket::Set(_) => {}
         }
     }
 
     pub(super) fn on_timer(&self) {
         match self {
             Socket::Stream(stream) => stream.on_timer(),
+            Socket::Set(_) => {}
         }
     }
 
     pub(super) fn readiness(&self) -> c_short {
         match self {
             Socket::Stream(stream) => stream.readiness(),
+            Socket::Set(_) => 0,
         }
     }
 
-    pub(super) fn register(&self, waker: &Arc<Waker>) -> Result<Option<Registration<'_>>> {
+    /// What waits need; sets have none.
+    pub(super) fn as_source(&self) -> Result<&dyn Source> {
         match self {
-            Socket::Stream(stream) => stream.register(Arc::clone(waker) as _).map(Some),
+            Socket::Stream(stream) => Ok(&**stream),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
-    /// The descriptor that tells of the next change, -1 where the waker tells of all.
-    pub(super) fn arm(&self) -> Result<RawFd> {
+    pub(crate) fn as_set(&self) -> Result<&Arc<Set>> {
         match self {
-            Socket::Stream(stream) => stream.arm(),
-        }
-    }
-
-    pub(super) fn take_event(&self, waker: &Arc<Waker>) {
-        match self {
-            Socket::Stream(stream) => stream.take_event(waker),
+            Socket::Set(set) => Ok(set),
+            Socket::Stream(_) => Err(Errno::EINVAL),
         }
     }
 
     pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.bind(address),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn connect(&self, address: &SocketAddress) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.connect(address),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn shutdown(&self, how: c_int) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.shutdown(how),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
@@ -143,6 +150,7 @@ impl Socket {
     ) -> Result<(usize, Option<SocketAddress>)> {
         match self {
             Socket::Stream(stream) => Ok((stream.receive(buffers, flags)?, None)),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
@@ -158,62 +166,50 @@ impl Socket {
                 let _ = to;
                 stream.send(buffers, flags)
             }
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn local_name(&self) -> Result<SocketAddress> {
         match self {
             Socket::Stream(stream) => stream.local_name(),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn peer_name(&self) -> Result<SocketAddress> {
         match self {
             Socket::Stream(stream) => stream.peer_name(),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.set_option(level, name, bytes),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
         match self {
             Socket::Stream(stream) => stream.option(level, name),
-        }
-    }
-
-    fn fd(&self) -> RawFd {
-        match self {
-            Socket::Stream(stream) => stream.fd(),
-        }
-    }
-
-    fn is_non_blocking(&self) -> bool {
-        match self {
-            Socket::Stream(stream) => stream.is_non_blocking(),
-        }
-    }
-
-    fn set_non_blocking(&self, on: bool) {
-        match self {
-            Socket::Stream(stream) => stream.set_non_blocking(on),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     /// rfcntl: status flags are the socket's own (the descriptor itself never blocks), those of the
     /// descriptor are the kernel's.
     pub(crate) fn control(&self, command: c_int, argument: c_long) -> Result<c_int> {
+        let stream = self.as_stream()?;
         match command {
-            F_GETFL => Ok(O_RDWR | if self.is_non_blocking() { O_NONBLOCK } else { 0 }),
+            F_GETFL => Ok(O_RDWR | if stream.is_non_blocking() { O_NONBLOCK } else { 0 }),
             F_SETFL => {
-                self.set_non_blocking(argument as c_int & O_NONBLOCK != 0);
+                stream.set_non_blocking(argument as c_int & O_NONBLOCK != 0);
                 Ok(0)
             }
-            F_GETFD => descriptor::control(self.fd(), F_GETFD, 0),
-            F_SETFD => descriptor::control(self.fd(), F_SETFD, argument as c_int),
+            F_GETFD => descriptor::control(stream.fd(), F_GETFD, 0),
+            F_SETFD => descriptor::control(stream.fd(), F_SETFD, argument as c_int),
             _ => Err(Errno::EINVAL),
         }
     }
@@ -221,6 +217,7 @@ impl Socket {
     pub(crate) fn as_stream(&self) -> Result<&Stream> {
         match self {
             Socket::Stream(stream) => Ok(stream),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 }

@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// Something that wants to know when a socket changes.
 pub(crate) trait Wake: Send + Sync {
     fn wake(&self);
+
+    /// The socket is gone.
+    fn closed(&self) {}
 }
 
 /// An eventfd.

@@ -254,7 +254,7 @@ impl Stream {
 
 fn with_listener<R>(fd: Option<RawFd>, then: impl FnOnce(&mut Inner) -> R) -> Option<R> {
     let found = socket::find_any(fd?)?;
-    let Socket::Stream(listener) = &*found;
+    let Ok(listener) = found.as_stream() else { return None };
     let mut inner = listener.inner.lock();
     (inner.phase == Phase::Listening && !inner.closed).then(|| then(&mut inner))
 }

@@ -32,7 +32,6 @@ use iomap::Iomaps;
 use link::Link;
 use listen::Accepting;
 pub(crate) use options::Options;
-pub(crate) use waiting::Registration;
 use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::sync::Arc;

@@ -106,6 +106,12 @@ impl Stream {
             }
         }
         self.abort();
+        // Sets let go of the socket before its descriptor can be another's.
+        let waiters = std::mem::take(&mut self.inner.lock().waiters);
+        for waiter in waiters {
+            waiter.wake();
+            waiter.closed();
+        }
     }
 
     /// Destroys the id; the stream is used no more.

@@ -9,6 +9,7 @@
 //! | `sync_mode` | ids without a channel: calls that wait for their event |
 //! | `verbs_ext` | the helpers of rdma_verbs.h |
 //! | `device` | the devices of the process |
+//! | `rsocket` | sockets over RDMA |
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
@@ -51,6 +52,7 @@ mod memory;
 mod multicast;
 mod option;
 mod qp;
+mod rsocket;
 mod sync_mode;
 pub mod types;
 mod uapi;

@@ -259,6 +259,7 @@ static void after_fork_child(void)
 /* What a kernel does when a process ends, in whatever way. */
 void fk_process_gone(pid_t pid)
 {
+	fk_verbs_process_gone(pid);
 	fk_lock();
 	for (uint32_t i = 1; i <= fk_k->chan.pool.high; i++) {
 		bool had = false;
@@ -272,7 +273,6 @@ void fk_process_gone(pid_t pid)
 			chan_destroy(i);
 	}
 	fk_unlock();
-	fk_verbs_process_gone(pid);
 	fk_wake_remote();
 }
 

@@ -202,7 +202,7 @@ struct fk_handles {
 };
 
 struct fk_proc {
-	pid_t pid;
+	_Atomic pid_t pid;
 	uint32_t seq;
 	uint32_t helper;
 };
@@ -240,7 +240,7 @@ struct fk_kernel {
 	uint32_t shared;
 	uint64_t size;
 	pthread_mutex_t lock;
-	uint32_t nprocs;
+	_Atomic uint32_t nprocs;
 	struct fk_proc proc[FK_MAX_PROC];
 	uint64_t serial;
 	uint64_t foreign;

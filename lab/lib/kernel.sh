@@ -91,6 +91,9 @@ prepare_initrd() {
   stamp=$(cat "$lab/guest/init" "$lab/lib/kernel.sh" "$lab/lib/initrd.py" | sha256sum | cut -c1-16)
   initrd=$kernel_dir/initrd-$stamp
   [ -e "$initrd" ] || with_lock "initrd-$(basename "$kernel_dir")" build_initrd
+  # Those of older labs go when nobody used them for a week.
+  touch "$initrd"
+  find "$kernel_dir" -name 'initrd-*' -mtime +7 -delete
 }
 
 build_initrd() {

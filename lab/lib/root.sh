@@ -14,6 +14,8 @@ programs_dir=
 prepare_lab() {
   case $timeout$smp in *[!0-9]*) die "--timeout and --smp take a number" ;; esac
   mkdir -p "$cache"
+  # What a killed run left half made.
+  find "$cache" -maxdepth 1 -name 'tmp.*' -mtime +1 -exec rm -rf {} +
   if [ "$device" = real ]; then prepare_real; return; fi
   need_programs qemu-system-x86_64:qemu-system-x86 busybox:busybox-static python3:python3 depmod:kmod zstd:zstd
   prepare_kernel "$kernel"

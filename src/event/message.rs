@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::Result;
-use crate::id::HeldId;
+use crate::id::{HeldId, Id};
 use crate::index::{Hold, Key};
 use crate::memory::try_box;
 use crate::multicast::Membership;
@@ -48,6 +48,8 @@ impl Drop for Report {
 pub(crate) struct Message {
     public: rdma_cm_event,
     private_data: [u8; abi::MAX_PRIVATE_DATA],
+    private_data_len: u8,
+    depths: (u8, u8),
     report: Report,
 }
 
@@ -74,7 +76,14 @@ impl Room {
             status,
             param: no_parameters(),
         };
-        Box::write(self.0, Message { public, private_data: [0; abi::MAX_PRIVATE_DATA], report })
+        let message = Message {
+            public,
+            private_data: [0; abi::MAX_PRIVATE_DATA],
+            private_data_len: 0,
+            depths: (0, 0),
+            report,
+        };
+        Box::write(self.0, message)
     }
 }
 
@@ -95,6 +104,16 @@ impl Message {
         (!event.is_null()).then(|| unsafe { Box::from_raw(event.cast::<Message>()) })
     }
 
+    /// What the peer sent along, padded by the transport.
+    pub(crate) fn private_data(&self) -> &[u8] {
+        &self.private_data[..usize::from(self.private_data_len)]
+    }
+
+    /// Responder resources and initiator depth of a connection event.
+    pub(crate) fn depths(&self) -> (u8, u8) {
+        self.depths
+    }
+
     pub(crate) fn event(&self) -> rdma_cm_event_type {
         self.public.event
     }
@@ -106,6 +125,15 @@ impl Message {
     /// The id that C sees: the child of a connection request, else the one the event is about.
     pub(crate) fn id(&self) -> *mut rdma_cm_id {
         self.public.id
+    }
+
+    /// The id of a connection request. Who drops the message without taking it leaks it.
+    pub(crate) fn child(&self) -> Option<&'static Id> {
+        if self.public.listen_id.is_null() {
+            return None;
+        }
+        // SAFETY: made for this request, given to nobody but the reader of the message.
+        unsafe { Id::from_c(self.public.id) }.ok()
     }
 
     /// The id that the event was reported for.
@@ -144,6 +172,7 @@ impl Message {
 
     pub(super) fn set_conn(&mut self, from: &abi::ConnParam) {
         let private_data = self.keep_private_data(&from.private_data, from.private_data_len);
+        self.depths = (from.responder_resources, from.initiator_depth);
         self.public.param = no_parameters();
         self.public.param.conn = rdma_conn_param {
             private_data,
@@ -184,6 +213,7 @@ impl Message {
             return ptr::null();
         }
         self.private_data = *from;
+        self.private_data_len = length;
         (&raw const self.private_data).cast()
     }
 }

@@ -1,14 +1,38 @@
 //! `<rdma/rsocket.h>`: sockets over RDMA.
 //!
-//! Nothing here works yet: each function fails with ENOSYS, so that the symbol table is whole.
+//! Every call finds its socket by the descriptor, EBADF where there is none, and asks it.
 #![allow(unsafe_code)]
 
+use super::arg;
 use super::ret::IntoC;
 use crate::error::{Errno, Result};
+use crate::rsocket::socket::{self, find};
+use crate::rsocket::{self, Buffers, Set};
+use crate::types::SocketAddress;
 use libc::{
     c_int, c_long, c_void, epoll_event, fd_set, iovec, msghdr, nfds_t, off_t, pollfd, sockaddr,
     socklen_t, timeval,
 };
+
+fn receive(
+    fd: c_int,
+    buffers: Result<Buffers<'_>>,
+    flags: c_int,
+) -> Result<(isize, Option<SocketAddress>)> {
+    let socket = find(fd)?;
+    let (count, sender) = socket.receive(&mut buffers?, flags)?;
+    Ok((count as isize, sender))
+}
+
+fn send(
+    fd: c_int,
+    buffers: Result<Buffers<'_>>,
+    flags: c_int,
+    to: Result<Option<SocketAddress>>,
+) -> Result<isize> {
+    let socket = find(fd)?;
+    socket.send(&mut buffers?, flags, to?.as_ref()).map(|count| count as isize)
+}
 
 /// Makes an rsocket.
 ///
@@ -48,8 +72,7 @@ use libc::{
 /// rclose(3), rbind(3), rconnect(3), rlisten(3), socket(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -> c_int {
-    let _ = (domain, type_, protocol);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    socket::open(domain, type_, protocol).into_c()
 }
 
 /// Binds an rsocket to a local address.
@@ -87,8 +110,11 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 /// rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: socklen_t) -> c_int {
-    let _ = (socket, addr, addrlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: readable for `addrlen` bytes, by the C contract.
+    let bound = find(socket).and_then(|socket| {
+        socket.bind(&unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?)
+    });
+    bound.into_c()
 }
 
 /// Waits for connections on an rsocket.
@@ -124,8 +150,7 @@ pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: so
 /// rbind(3), raccept(3), listen(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
-    let _ = (socket, backlog);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    find(socket).and_then(|socket| socket.as_stream()?.listen(backlog)).into_c()
 }
 
 /// Takes the next connection of a listening rsocket.
@@ -170,8 +195,13 @@ pub unsafe extern "C" fn raccept(
     addr: *mut sockaddr,
     addrlen: *mut socklen_t,
 ) -> c_int {
-    let _ = (socket, addr, addrlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    let accepted = find(socket).and_then(|socket| {
+        let (fd, peer) = socket.as_stream()?.accept(false)?;
+        // SAFETY: places for an address and its length, or NULL.
+        unsafe { arg::store_address(peer.as_ref(), addr, addrlen) }?;
+        Ok(fd)
+    });
+    accepted.into_c()
 }
 
 /// Connects an rsocket.
@@ -220,8 +250,11 @@ pub unsafe extern "C" fn rconnect(
     addr: *const sockaddr,
     addrlen: socklen_t,
 ) -> c_int {
-    let _ = (socket, addr, addrlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: readable for `addrlen` bytes, by the C contract.
+    let connected = find(socket).and_then(|socket| {
+        socket.connect(&unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?)
+    });
+    connected.into_c()
 }
 
 /// Ends one or both directions of an rsocket.
@@ -256,8 +289,7 @@ pub unsafe extern "C" fn rconnect(
 /// rclose(3), rsocket(3), shutdown(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
-    let _ = (socket, how);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    find(socket).and_then(|socket| socket.shutdown(how)).into_c()
 }
 
 /// Closes an rsocket.
@@ -289,8 +321,7 @@ pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
 /// rsocket(3), rshutdown(3), close(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
-    let _ = socket;
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    socket::close(socket).into_c()
 }
 
 /// Receives from an rsocket.
@@ -331,8 +362,9 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 /// rrecvfrom(3), rrecvmsg(3), rread(3), rsend(3), rpoll(3), recv(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
-    let _ = (socket, buf, len, flags);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: writable for `len` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf, len) };
+    receive(socket, buffers, flags).map(|(count, _)| count).into_c()
 }
 
 /// Receives from an rsocket, with the sender's address.
@@ -381,8 +413,14 @@ pub unsafe extern "C" fn rrecvfrom(
     src_addr: *mut sockaddr,
     addrlen: *mut socklen_t,
 ) -> isize {
-    let _ = (socket, buf, len, flags, src_addr, addrlen);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: writable for `len` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf, len) };
+    let received = receive(socket, buffers, flags).and_then(|(count, sender)| {
+        // SAFETY: places for an address and its length, or NULL.
+        unsafe { arg::store_address(sender.as_ref(), src_addr, addrlen) }?;
+        Ok(count)
+    });
+    received.into_c()
 }
 
 /// Receives a message from an rsocket.
@@ -423,8 +461,20 @@ pub unsafe extern "C" fn rrecvfrom(
 /// rrecv(3), rsendmsg(3), recvmsg(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int) -> isize {
-    let _ = (socket, msg, flags);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: a valid message header or NULL.
+    let received = unsafe { arg::out(msg) }.and_then(|msg| {
+        // SAFETY: by the C contract of the header.
+        let buffers = unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
+        let (count, sender) = receive(socket, buffers, flags)?;
+        msg.msg_flags = 0;
+        msg.msg_controllen = 0;
+        // SAFETY: as above.
+        unsafe {
+            arg::store_address(sender.as_ref(), msg.msg_name.cast(), &raw mut msg.msg_namelen)
+        }?;
+        Ok(count)
+    });
+    received.into_c()
 }
 
 /// Sends on an rsocket.
@@ -470,8 +520,9 @@ pub unsafe extern "C" fn rsend(
     len: usize,
     flags: c_int,
 ) -> isize {
-    let _ = (socket, buf, len, flags);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: readable for `len` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf.cast_mut(), len) };
+    send(socket, buffers, flags, Ok(None)).into_c()
 }
 
 /// Sends on an rsocket to an address.
@@ -523,8 +574,10 @@ pub unsafe extern "C" fn rsendto(
     dest_addr: *const sockaddr,
     addrlen: socklen_t,
 ) -> isize {
-    let _ = (socket, buf, len, flags, dest_addr, addrlen);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: readable for the lengths given, by the C contract.
+    let (buffers, to) =
+        unsafe { (Buffers::one(buf.cast_mut(), len), arg::destination(dest_addr, addrlen)) };
+    send(socket, buffers, flags, to).into_c()
 }
 
 /// Sends a message on an rsocket.
@@ -566,8 +619,18 @@ pub unsafe extern "C" fn rsendto(
 /// rsend(3), rrecvmsg(3), sendmsg(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_int) -> isize {
-    let _ = (socket, msg, flags);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: a valid message header or NULL, which is not written to.
+    let sent = unsafe { msg.as_ref() }.ok_or(Errno::EFAULT).and_then(|msg| {
+        // SAFETY: by the C contract of the header.
+        let (buffers, to) = unsafe {
+            (
+                Buffers::many(msg.msg_iov, msg.msg_iovlen),
+                arg::destination(msg.msg_name.cast(), msg.msg_namelen),
+            )
+        };
+        send(socket, buffers, flags, to)
+    });
+    sent.into_c()
 }
 
 /// Reads from an rsocket.
@@ -606,8 +669,9 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 /// rrecv(3), rreadv(3), rwrite(3), read(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) -> isize {
-    let _ = (socket, buf, count);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: writable for `count` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf, count) };
+    receive(socket, buffers, 0).map(|(count, _)| count).into_c()
 }
 
 /// Reads from an rsocket into several buffers.
@@ -647,8 +711,9 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
 /// rread(3), rwritev(3), readv(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
-    let _ = (socket, iov, iovcnt);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: valid pieces, by the C contract.
+    let buffers = unsafe { arg::pieces(iov, iovcnt) };
+    receive(socket, buffers, 0).map(|(count, _)| count).into_c()
 }
 
 /// Writes to an rsocket.
@@ -688,8 +753,9 @@ pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int)
 /// rsend(3), rwritev(3), rread(3), write(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
-    let _ = (socket, buf, count);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: readable for `count` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf.cast_mut(), count) };
+    send(socket, buffers, 0, Ok(None)).into_c()
 }
 
 /// Writes to an rsocket from several buffers.
@@ -730,8 +796,9 @@ pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize)
 /// rwrite(3), rreadv(3), writev(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
-    let _ = (socket, iov, iovcnt);
-    Result::<isize>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: valid pieces, by the C contract.
+    let buffers = unsafe { arg::pieces(iov, iovcnt) };
+    send(socket, buffers, 0, Ok(None)).into_c()
 }
 
 /// Waits for events of rsockets and other files.
@@ -770,8 +837,10 @@ pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int
 /// rselect(3), repoll_wait(3), poll(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -> c_int {
-    let _ = (fds, nfds, timeout);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: an array of `nfds` places, by the C contract.
+    let ready = unsafe { arg::array(fds, nfds as usize) }
+        .and_then(|fds| rsocket::poll(fds, rsocket::deadline_ms(timeout)));
+    ready.map(|count| count as c_int).into_c()
 }
 
 /// Waits for events of rsockets and other files by descriptor sets.
@@ -816,8 +885,12 @@ pub unsafe extern "C" fn rselect(
     exceptfds: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
-    let _ = (nfds, readfds, writefds, exceptfds, timeout);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: sets and a time, each valid or NULL.
+    let (sets, deadline) = unsafe {
+        ([readfds.as_mut(), writefds.as_mut(), exceptfds.as_mut()], arg::deadline(timeout))
+    };
+    let ready = deadline.and_then(|deadline| rsocket::select(nfds, sets, deadline));
+    ready.map(|count| count as c_int).into_c()
 }
 
 /// Tells the peer's address of an rsocket.
@@ -857,8 +930,11 @@ pub unsafe extern "C" fn rgetpeername(
     addr: *mut sockaddr,
     addrlen: *mut socklen_t,
 ) -> c_int {
-    let _ = (socket, addr, addrlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    let stored = find(socket).and_then(|socket| socket.peer_name()).and_then(|name| {
+        // SAFETY: places for an address and its length, or NULL.
+        unsafe { arg::store_name(&name, addr, addrlen) }
+    });
+    stored.into_c()
 }
 
 /// Tells the local address of an rsocket.
@@ -897,8 +973,11 @@ pub unsafe extern "C" fn rgetsockname(
     addr: *mut sockaddr,
     addrlen: *mut socklen_t,
 ) -> c_int {
-    let _ = (socket, addr, addrlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    let stored = find(socket).and_then(|socket| socket.local_name()).and_then(|name| {
+        // SAFETY: places for an address and its length, or NULL.
+        unsafe { arg::store_name(&name, addr, addrlen) }
+    });
+    stored.into_c()
 }
 
 /// Sets an option of an rsocket.
@@ -944,8 +1023,12 @@ pub unsafe extern "C" fn rsetsockopt(
     optval: *const c_void,
     optlen: socklen_t,
 ) -> c_int {
-    let _ = (socket, level, optname, optval, optlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    let set = find(socket).and_then(|socket| {
+        // SAFETY: readable for `optlen` bytes, by the C contract.
+        let bytes = unsafe { arg::option_bytes(optval, optlen) }?;
+        socket.set_option(level, optname, bytes)
+    });
+    set.into_c()
 }
 
 /// Reads an option of an rsocket.
@@ -990,8 +1073,13 @@ pub unsafe extern "C" fn rgetsockopt(
     optval: *mut c_void,
     optlen: *mut socklen_t,
 ) -> c_int {
-    let _ = (socket, level, optname, optval, optlen);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    let stored = find(socket).and_then(|socket| {
+        // SAFETY: a length and as many writable bytes, by the C contract.
+        let place = unsafe { arg::Place::new(optval, optlen) }?;
+        place.store(&socket.option(level, optname)?);
+        Ok(())
+    });
+    stored.into_c()
 }
 
 /// Reads or sets flags of an rsocket.
@@ -1034,8 +1122,7 @@ pub unsafe extern "C" fn rgetsockopt(
 // fixed third argument is read from.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rfcntl(socket: c_int, cmd: c_int, arg: c_long) -> c_int {
-    let _ = (socket, cmd, arg);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    find(socket).and_then(|socket| socket.control(cmd, arg)).into_c()
 }
 
 /// Offers memory to the peer's riowrite.
@@ -1083,8 +1170,11 @@ pub unsafe extern "C" fn riomap(
     flags: c_int,
     offset: off_t,
 ) -> off_t {
-    let _ = (socket, buf, len, prot, flags, offset);
-    Result::<isize>::Err(Errno::ENOSYS).into_c() as off_t
+    let mapped = find(socket).and_then(|socket| {
+        // SAFETY: memory that stays until riounmap, by the contract of this function.
+        unsafe { socket.as_stream()?.map(buf, len, prot, flags, offset) }
+    });
+    mapped.map(|offset| offset as isize).into_c() as off_t
 }
 
 /// Takes memory back from the peer's riowrite.
@@ -1119,8 +1209,7 @@ pub unsafe extern "C" fn riomap(
 /// riomap(3), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn riounmap(socket: c_int, buf: *mut c_void, len: usize) -> c_int {
-    let _ = (socket, buf, len);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    find(socket).and_then(|socket| socket.as_stream()?.unmap(buf, len)).into_c()
 }
 
 /// Writes to memory that the peer offers.
@@ -1169,8 +1258,11 @@ pub unsafe extern "C" fn riowrite(
     offset: off_t,
     flags: c_int,
 ) -> usize {
-    let _ = (socket, buf, count, offset, flags);
-    Result::<isize>::Err(Errno::ENOSYS).into_c() as usize
+    // SAFETY: readable for `count` bytes, by the C contract.
+    let buffers = unsafe { Buffers::one(buf.cast_mut(), count) };
+    let written = find(socket)
+        .and_then(|socket| socket.as_stream()?.write_directly(&mut buffers?, offset, flags));
+    written.map(|count| count as isize).into_c() as usize
 }
 
 /// Makes a set of rsockets and other files to wait for.
@@ -1204,8 +1296,7 @@ pub unsafe extern "C" fn riowrite(
 /// repoll_ctl(3), repoll_wait(3), epoll_create1(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
-    let _ = flags;
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    Set::open(flags).into_c()
 }
 
 /// Changes a set of repoll_create.
@@ -1251,8 +1342,9 @@ pub unsafe extern "C" fn repoll_ctl(
     fd: c_int,
     event: *mut epoll_event,
 ) -> c_int {
-    let _ = (epfd, op, fd, event);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: a valid event or NULL.
+    let event = unsafe { event.as_ref() }.copied();
+    find(epfd).and_then(|set| set.as_set()?.control(op, fd, event)).into_c()
 }
 
 /// Waits for events of a set of repoll_create.
@@ -1295,6 +1387,12 @@ pub unsafe extern "C" fn repoll_wait(
     maxevents: c_int,
     timeout: c_int,
 ) -> c_int {
-    let _ = (epfd, events, maxevents, timeout);
-    Result::<c_int>::Err(Errno::ENOSYS).into_c()
+    // SAFETY: an array of `maxevents` places, by the C contract.
+    let events = usize::try_from(maxevents)
+        .map_err(|_| Errno::EINVAL)
+        .and_then(|count| unsafe { arg::array(events, count) });
+    let ready = find(epfd).and_then(|set| {
+        set.as_set()?.wait(events?, rsocket::deadline_ms(timeout)).map(|count| count as c_int)
+    });
+    ready.into_c()
 }

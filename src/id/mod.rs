@@ -24,7 +24,7 @@ use crate::event::{Channel, DeviceFile};
 use crate::index::{Hold, Key, Table};
 use crate::multicast::Membership;
 use crate::types::{rdma_cm_event, rdma_cm_id};
-use crate::verbs::Context;
+use crate::verbs::{Context, ProtectionDomain};
 use libc::c_void;
 use parking_lot::Mutex;
 use pin::Pins;
@@ -173,6 +173,12 @@ impl Id {
     pub(crate) fn public<R>(&self, access: impl FnOnce(&mut rdma_cm_id) -> R) -> R {
         // SAFETY: valid id; the reference ends with the closure, which runs no code of others.
         access(unsafe { &mut *self.public.get() })
+    }
+
+    /// The protection domain of the device that the id is bound to.
+    pub(crate) fn domain(&self) -> Result<ProtectionDomain> {
+        // SAFETY: valid id; NULL or the domain that the binding keeps alive.
+        unsafe { ProtectionDomain::from_raw((*self.public.get()).pd) }.ok_or(Errno::EINVAL)
     }
 
     /// Takes the event that a synchronous call left in `id->event`.

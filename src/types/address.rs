@@ -102,6 +102,13 @@ impl SocketAddress {
         Some(unsafe { SocketAddress::copy(bytes.as_ptr(), length) })
     }
 
+    /// IPv4, any address, any port.
+    pub(crate) fn unspecified() -> SocketAddress {
+        let mut storage = zeroed_storage();
+        storage.ss_family = AF_INET as libc::sa_family_t;
+        SocketAddress { storage, length: size_of::<sockaddr_in>() }
+    }
+
     pub(crate) fn family(&self) -> c_int {
         c_int::from(self.storage.ss_family)
     }

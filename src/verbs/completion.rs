@@ -1,10 +1,12 @@
 //! Completion channels and queues.
 #![allow(unsafe_code)]
 
-use super::{Context, created};
+use super::{Completion, Context, created};
 use crate::error::{Errno, Result};
 use libc::{c_int, c_void};
-use rdma_sys::{ibv_comp_channel, ibv_cq};
+use rdma_sys::{ibv_comp_channel, ibv_cq, ibv_wc};
+use std::mem::MaybeUninit;
+use std::os::fd::RawFd;
 use std::ptr::NonNull;
 
 /// A completion channel that this library made.
@@ -88,6 +90,70 @@ impl CompletionQueue {
         Some(CompletionQueue { queue: NonNull::new(queue)?, channel })
     }
 }
+
+impl CompletionQueue {
+    /// The descriptor that is readable when an event waits, made non-blocking.
+    pub(crate) fn event_fd(&self) -> Result<RawFd> {
+        let channel = self.channel.as_ref().ok_or(Errno::EINVAL)?;
+        // SAFETY: a live channel.
+        let fd = unsafe { (*channel.as_ptr()).fd };
+        // SAFETY: a live descriptor; no pointers.
+        let flags = unsafe { libc::fcntl(fd, libc::F_GETFL) };
+        // SAFETY: as above.
+        if flags < 0 || unsafe { libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK) } < 0 {
+            return Err(Errno::last());
+        }
+        Ok(fd)
+    }
+
+    /// Asks for an event with the next completion.
+    pub(crate) fn arm(&self) -> Result<()> {
+        // SAFETY: a live queue has a context with its operations.
+        let arm = unsafe { (*(*self.as_ptr()).context).ops.req_notify_cq };
+        // SAFETY: a live queue.
+        Errno::check(unsafe { arm.ok_or(Errno::EOPNOTSUPP)?(self.as_ptr(), 0) })
+    }
+
+    /// Takes one event where one waits; the descriptor is non-blocking.
+    pub(crate) fn take_event(&self) -> Result<()> {
+        let channel = self.channel.as_ref().ok_or(Errno::EINVAL)?;
+        let mut woken = std::ptr::null_mut();
+        let mut context = std::ptr::null_mut();
+        // SAFETY: a live channel with this queue alone.
+        unsafe {
+            if rdma_sys::ibv_get_cq_event(channel.as_ptr(), &raw mut woken, &raw mut context) != 0 {
+                return Err(Errno::last());
+            }
+            rdma_sys::ibv_ack_cq_events(woken, 1);
+        }
+        Ok(())
+    }
+
+    /// Hands each completion that waits, at most as many as `room` has, to `found`.
+    pub(crate) fn poll<const ROOM: usize>(
+        &self,
+        mut found: impl FnMut(&Completion),
+    ) -> Result<usize> {
+        let mut room = MaybeUninit::<[ibv_wc; ROOM]>::uninit();
+        let first = room.as_mut_ptr().cast::<ibv_wc>();
+        // SAFETY: a live queue has a context with its operations.
+        let poll = unsafe { (*(*self.as_ptr()).context).ops.poll_cq }.ok_or(Errno::EOPNOTSUPP)?;
+        // SAFETY: a live queue and room for as many completions.
+        let count = unsafe { poll(self.as_ptr(), ROOM as c_int, first) };
+        let count = usize::try_from(count).map_err(|_| Errno::EIO)?.min(ROOM);
+        for place in 0..count {
+            // SAFETY: the provider wrote the first `count` entries, but for fields that their status
+            // leaves open; those are integers and not read.
+            found(&unsafe { Completion::read(first.add(place)) });
+        }
+        Ok(count)
+    }
+}
+
+// SAFETY: libibverbs objects may be used from any thread.
+unsafe impl Send for CompletionQueue {}
+// SAFETY: as above.
+unsafe impl Sync for CompletionQueue {}
 
 impl Drop for CompletionQueue {
     fn drop(&mut self) {

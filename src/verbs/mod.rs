@@ -21,13 +21,17 @@ macro_rules! extended {
 
 mod completion;
 mod context;
+mod memory_region;
 mod queue_pair;
 mod shared_queue;
+mod work;
 
 pub(crate) use completion::CompletionQueue;
 pub(crate) use context::{Context, ProtectionDomain};
+pub(crate) use memory_region::MemoryRegion;
 pub(crate) use queue_pair::{QueuePair, zeroed_attr};
 pub(crate) use shared_queue::{SharedQueue, XrcDomain};
+pub(crate) use work::{Completion, Remote, Work};
 
 use crate::error::{Errno, Result};
 use libc::c_void;

@@ -15,6 +15,11 @@ use std::ptr::NonNull;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueuePair(NonNull<ibv_qp>);
 
+// SAFETY: libibverbs objects may be used from any thread.
+unsafe impl Send for QueuePair {}
+// SAFETY: as above.
+unsafe impl Sync for QueuePair {}
+
 /// Attributes with every field zero.
 pub(crate) fn zeroed_attr() -> ibv_qp_attr {
     // SAFETY: integers, C enums as integers and unions of integers: valid when zero.

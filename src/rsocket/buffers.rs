@@ -1,0 +1,181 @@
+//! The caller's buffers: one or several pieces, walked from front to back.
+//!
+//! # Safety
+//! Made from pointers that the caller vouches for; every copy stays within the lengths it gave.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use libc::{c_void, iovec};
+
+/// As many pieces as the kernel takes (UIO_MAXIOV).
+const MAX_PIECES: usize = 1024;
+
+/// Pieces of the caller's memory and how far they are used.
+pub(crate) struct Buffers<'a> {
+    pieces: Pieces<'a>,
+    piece: usize,
+    offset: usize,
+    left: usize,
+}
+
+enum Pieces<'a> {
+    One(iovec),
+    Many(&'a [iovec]),
+}
+
+impl Pieces<'_> {
+    fn get(&self, piece: usize) -> Option<&iovec> {
+        match self {
+            Pieces::One(only) => (piece == 0).then_some(only),
+            Pieces::Many(all) => all.get(piece),
+        }
+    }
+}
+
+impl<'a> Buffers<'a> {
+    /// # Safety
+    /// `start` is readable, and for receives writable, for `length` bytes.
+    pub(crate) unsafe fn one(start: *mut c_void, length: usize) -> Result<Buffers<'a>> {
+        if start.is_null() && length > 0 {
+            return Err(Errno::EFAULT);
+        }
+        let left = length.min(isize::MAX as usize);
+        let only = iovec { iov_base: start, iov_len: left };
+        Ok(Buffers { pieces: Pieces::One(only), piece: 0, offset: 0, left })
+    }
+
+    /// # Safety
+    /// `list` has `count` pieces, each as in `one`.
+    pub(crate) unsafe fn many(list: *const iovec, count: usize) -> Result<Buffers<'a>> {
+        if count > MAX_PIECES {
+            return Err(Errno::EMSGSIZE);
+        }
+        if list.is_null() && count > 0 {
+            return Err(Errno::EFAULT);
+        }
+        // SAFETY: by contract.
+        let list =
+            if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, count) } };
+        let mut left = 0_usize;
+        for piece in list {
+            if piece.iov_base.is_null() && piece.iov_len > 0 {
+                return Err(Errno::EFAULT);
+            }
+            left = left.checked_add(piece.iov_len).ok_or(Errno::EINVAL)?;
+        }
+        if left > isize::MAX as usize {
+            return Err(Errno::EINVAL);
+        }
+        Ok(Buffers { pieces: Pieces::Many(list), piece: 0, offset: 0, left })
+    }
+
+    /// Bytes that are still to be used.
+    pub(crate) fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The next `length` bytes, if they lie together.
+    pub(crate) fn together(&mut self, length: usize) -> Option<*const u8> {
+        self.skip_used();
+        let piece = self.pieces.get(self.piece)?;
+        if piece.iov_len - self.offset < length {
+            return None;
+        }
+        // SAFETY: within the piece.
+        Some(unsafe { piece.iov_base.cast::<u8>().add(self.offset) })
+    }
+
+    pub(crate) fn advance(&mut self, length: usize) {
+        self.walk(length, |_, _, _| {});
+    }
+
+    /// Copies the next `length` bytes to `to`.
+    ///
+    /// # Safety
+    /// `to` is writable for `length` bytes and overlaps none of the pieces.
+    pub(crate) unsafe fn gather(&mut self, to: *mut u8, length: usize) {
+        self.walk(length, |piece, done, part| {
+            // SAFETY: `part` bytes of a piece; `done + part` is at most `length`.
+            unsafe { std::ptr::copy_nonoverlapping(piece, to.add(done), part) }
+        });
+    }
+
+    /// Copies `length` bytes at `from` to the next pieces.
+    ///
+    /// # Safety
+    /// `from` is readable for `length` bytes and overlaps none of the pieces.
+    pub(crate) unsafe fn scatter(&mut self, from: *const u8, length: usize) {
+        self.walk(length, |piece, done, part| {
+            // SAFETY: as in `gather`.
+            unsafe { std::ptr::copy_nonoverlapping(from.add(done), piece, part) }
+        });
+    }
+
+    fn skip_used(&mut self) {
+        while let Some(piece) = self.pieces.get(self.piece) {
+            if self.offset < piece.iov_len {
+                break;
+            }
+            self.piece += 1;
+            self.offset = 0;
+        }
+    }
+
+    fn walk(&mut self, length: usize, mut each: impl FnMut(*mut u8, usize, usize)) {
+        let length = length.min(self.left);
+        let mut done = 0;
+        while done < length {
+            self.skip_used();
+            let Some(piece) = self.pieces.get(self.piece) else { break };
+            let part = (piece.iov_len - self.offset).min(length - done);
+            // SAFETY: the offset is within the piece.
+            each(unsafe { piece.iov_base.cast::<u8>().add(self.offset) }, done, part);
+            self.offset += part;
+            done += part;
+        }
+        self.left -= done;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_walked_in_order_and_empty_ones_skipped() {
+        let mut parts = [*b"abc", *b"def", *b"ghi"];
+        let [a, b, c] = &mut parts;
+        let piece =
+            |part: &mut [u8], length| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: length };
+        let list = [piece(a, 3), piece(b, 0), piece(c, 3)];
+        // SAFETY: live arrays of these lengths.
+        unsafe {
+            let mut buffers = Buffers::many(list.as_ptr(), 3).unwrap_or_else(|_| unreachable!());
+            assert_eq!(buffers.left(), 6);
+            let mut to = [0; 4];
+            assert!(buffers.together(4).is_none());
+            buffers.gather(to.as_mut_ptr(), 4);
+            assert_eq!(&to, b"abcg");
+            assert!(buffers.together(2).is_some());
+            buffers.scatter(b"XY".as_ptr(), 2);
+            assert_eq!(buffers.left(), 0);
+            buffers.advance(5);
+        }
+        assert_eq!(&parts[2], b"gXY");
+    }
+
+    #[test]
+    fn bad_pieces_are_refused() {
+        let piece = iovec { iov_base: std::ptr::dangling_mut::<u8>().cast(), iov_len: usize::MAX };
+        let list = [piece, piece];
+        // SAFETY: nothing is read.
+        unsafe {
+            assert_eq!(Buffers::many(list.as_ptr(), 2).err(), Some(Errno::EINVAL));
+            assert_eq!(Buffers::many(list.as_ptr(), 1).err(), Some(Errno::EINVAL));
+            assert_eq!(Buffers::many(list.as_ptr(), 2000).err(), Some(Errno::EMSGSIZE));
+            assert_eq!(Buffers::many(std::ptr::null(), 1).err(), Some(Errno::EFAULT));
+            assert_eq!(Buffers::one(std::ptr::null_mut(), 1).err(), Some(Errno::EFAULT));
+            assert!(Buffers::one(std::ptr::null_mut(), 0).is_ok());
+        }
+    }
+}

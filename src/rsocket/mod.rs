@@ -1,0 +1,36 @@
+//! Sockets over RDMA.
+//!
+//! | file | what it is |
+//! |---|---|
+//! | `wire`, `flow` | the protocol and its books: pure, no I/O |
+//! | `table`, `socket` | descriptors of the program to sockets |
+//! | `stream` | connected sockets |
+//! | `service` | the thread that takes the connection manager's events |
+//! | `wait`, `waiting`, `poll`, `select`, `epoll` | waiting |
+//! | `region`, `buffers` | memory of ours and of the caller's |
+//! | `config`, `value`, `descriptor` | defaults, option values, descriptor flags |
+
+mod buffers;
+mod config;
+pub(crate) mod descriptor;
+mod epoll;
+mod flow;
+mod poll;
+#[cfg(test)]
+mod random;
+mod region;
+mod select;
+mod service;
+pub(crate) mod socket;
+mod stream;
+mod table;
+mod value;
+mod wait;
+mod waiting;
+mod wire;
+
+pub(crate) use buffers::Buffers;
+pub(crate) use epoll::Set;
+pub(crate) use poll::poll;
+pub(crate) use select::select;
+pub(crate) use wait::{Deadline, deadline_ms};

@@ -1,0 +1,128 @@
+//! rpoll: rsockets and ordinary descriptors in one array.
+//!
+//! First a look at everything; then, with rsockets in the array, looks for as long as polling_time
+//! says; then sleep on the sockets' completion events, on the ordinary descriptors, and on a waker of
+//! our own that everything else uses.
+//!
+//! # Safety
+//! poll(2) on the caller's array is left to the kernel; here only copies of it are used.
+
+use super::config;
+use super::socket::{self, Socket};
+use super::wait::{self, Borrowed, Deadline, Waker};
+use super::waiting::{Registration, identity_of};
+use crate::error::Result;
+use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, c_short, pollfd};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Events that are told whether or not they were asked for.
+const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
+
+/// One place of the array.
+enum Place {
+    /// Left to the kernel.
+    Ordinary,
+    Rsocket(Arc<Socket>),
+}
+
+/// Fills `revents`; the number of places with events.
+pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
+    let mut places = crate::memory::try_vec(fds.len())?;
+    places.extend(fds.iter().map(|place| match socket::lookup(place.fd) {
+        Some(socket) if socket.as_source().is_ok() => Place::Rsocket(socket),
+        // A set's descriptor is one that the kernel can poll.
+        _ => Place::Ordinary,
+    }));
+    if !places.iter().any(|place| matches!(place, Place::Rsocket(_))) {
+        return wait::poll_until(fds, deadline);
+    }
+    let start = Instant::now();
+    loop {
+        let ready = look(fds, &places)?;
+        if ready > 0 || wait::has_passed(deadline) {
+            return Ok(ready);
+        }
+        if start.elapsed() >= config::get().polling_time {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    let borrowed = Borrowed::take()?;
+    let waker = Arc::clone(borrowed.waker());
+    let result = sleep(fds, &places, &waker, deadline);
+    drop(waker);
+    result
+}
+
+/// What is true now, without waiting.
+fn look(fds: &mut [pollfd], places: &[Place]) -> Result<usize> {
+    let mut ready = 0;
+    let mut ordinary = false;
+    for (place, kind) in fds.iter_mut().zip(places) {
+        place.revents = 0;
+        match kind {
+            Place::Ordinary => ordinary |= place.fd >= 0,
+            Place::Rsocket(socket) => {
+                place.revents = socket.readiness() & (place.events | ALWAYS);
+                ready += usize::from(place.revents != 0);
+            }
+        }
+    }
+    if ordinary {
+        ready += look_at_ordinary(fds, places)?;
+    }
+    Ok(ready)
+}
+
+fn look_at_ordinary(fds: &mut [pollfd], places: &[Place]) -> Result<usize> {
+    let is_ordinary = |kind: &Place| matches!(kind, Place::Ordinary);
+    let mut copy = crate::memory::try_vec(fds.len())?;
+    copy.extend(fds.iter().zip(places).filter(|(_, kind)| is_ordinary(kind)).map(|(fd, _)| *fd));
+    let ready = wait::poll_until(&mut copy, Some(Instant::now()))?;
+    let ordinary = fds.iter_mut().zip(places).filter(|(_, kind)| is_ordinary(kind));
+    for ((place, _), copy) in ordinary.zip(copy) {
+        place.revents = copy.revents;
+    }
+    Ok(ready)
+}
+
+fn sleep(
+    fds: &mut [pollfd],
+    places: &[Place],
+    waker: &Arc<Waker>,
+    deadline: Deadline,
+) -> Result<usize> {
+    let mut registered: Vec<Registration<'_>> = crate::memory::try_vec(places.len())?;
+    for kind in places {
+        if let Place::Rsocket(socket) = kind {
+            registered.push(Registration::new(socket.as_source()?, waker.clone())?);
+        }
+    }
+    let mut watched = crate::memory::try_vec(fds.len().saturating_add(1))?;
+    loop {
+        watched.clear();
+        watched.push(pollfd { fd: waker.fd(), events: POLLIN, revents: 0 });
+        for (place, kind) in fds.iter().zip(places) {
+            watched.push(match kind {
+                Place::Ordinary => pollfd { revents: 0, ..*place },
+                Place::Rsocket(socket) => {
+                    pollfd { fd: socket.as_source()?.arm()?, events: POLLIN, revents: 0 }
+                }
+            });
+        }
+        // What completed before the sockets were armed has no event.
+        let ready = look(fds, places)?;
+        if ready > 0 || wait::has_passed(deadline) {
+            return Ok(ready);
+        }
+        if wait::poll_until(&mut watched, deadline)? > 0 {
+            waker.clear();
+            for (place, kind) in watched[1..].iter().zip(places) {
+                if let (Place::Rsocket(socket), true) = (kind, place.revents != 0) {
+                    socket.as_source()?.take_event(identity_of(waker));
+                }
+            }
+        }
+    }
+}

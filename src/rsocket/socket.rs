@@ -1,0 +1,223 @@
+//! What a descriptor of the table can be, and what can be asked of it.
+
+use super::buffers::Buffers;
+use super::descriptor;
+use super::epoll::Set;
+use super::stream::Stream;
+use super::table::Table;
+use super::waiting::Source;
+use crate::error::{Errno, Result};
+use crate::types::{AF_IB, SocketAddress};
+use libc::{
+    AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, O_NONBLOCK, O_RDWR,
+    SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
+};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+
+/// A socket of any kind.
+#[derive(Clone)]
+pub(crate) enum Socket {
+    Stream(Arc<Stream>),
+    /// A set of repoll_create, which is no socket.
+    Set(Arc<Set>),
+}
+
+static SOCKETS: Table<Socket> = Table::new();
+
+/// Enters a new socket, which the program does not know yet.
+pub(super) fn enter(fd: RawFd, socket: Socket) -> Result<()> {
+    SOCKETS.insert(fd, Arc::new(socket))
+}
+
+/// Takes a socket out of the table. Its descriptor is still open.
+pub(super) fn leave(fd: RawFd) -> Option<Arc<Socket>> {
+    SOCKETS.remove(fd)
+}
+
+/// Any socket, also one that waits to be accepted.
+pub(super) fn find_any(fd: RawFd) -> Option<Arc<Socket>> {
+    SOCKETS.get(fd)
+}
+
+/// The socket that a program means by a descriptor, if it is an rsocket at all.
+pub(super) fn lookup(fd: RawFd) -> Option<Arc<Socket>> {
+    SOCKETS.get(fd).filter(|socket| socket.is_public())
+}
+
+/// EBADF for what is no rsocket.
+pub(crate) fn find(fd: RawFd) -> Result<Arc<Socket>> {
+    lookup(fd).ok_or(Errno::EBADF)
+}
+
+/// Makes a socket; its descriptor.
+pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd> {
+    if !matches!(family, AF_INET | AF_INET6 | AF_IB) {
+        return Err(Errno::EAFNOSUPPORT);
+    }
+    let (non_blocking, close_on_exec) = (kind & SOCK_NONBLOCK != 0, kind & SOCK_CLOEXEC != 0);
+    match kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC) {
+        SOCK_STREAM if protocol == 0 || protocol == IPPROTO_TCP => {
+            Stream::open(family, non_blocking, close_on_exec)
+        }
+        SOCK_STREAM => Err(Errno::EPROTONOSUPPORT),
+        _ => Err(Errno::of(libc::ESOCKTNOSUPPORT)),
+    }
+}
+
+/// Ends a socket and frees its descriptor.
+pub(crate) fn close(fd: RawFd) -> Result<()> {
+    find(fd)?;
+    // Of several callers one gets it.
+    let socket = leave(fd).ok_or(Errno::EBADF)?;
+    match &*socket {
+        Socket::Stream(stream) => stream.close(),
+        Socket::Set(set) => set.close(),
+    }
+    Ok(())
+}
+
+impl Socket {
+    fn is_public(&self) -> bool {
+        match self {
+            Socket::Stream(stream) => stream.is_public(),
+            Socket::Set(_) => true,
+        }
+    }
+
+    pub(super) fn on_readable(&self) {
+        match self {
+            Socket::Stream(stream) => stream.take_events(),
+            Socket::Set(_) => {}
+        }
+    }
+
+    pub(super) fn on_timer(&self) {
+        match self {
+            Socket::Stream(stream) => stream.on_timer(),
+            Socket::Set(_) => {}
+        }
+    }
+
+    pub(super) fn readiness(&self) -> c_short {
+        match self {
+            Socket::Stream(stream) => stream.readiness(),
+            Socket::Set(_) => 0,
+        }
+    }
+
+    /// What waits need; sets have none.
+    pub(super) fn as_source(&self) -> Result<&dyn Source> {
+        match self {
+            Socket::Stream(stream) => Ok(&**stream),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn as_set(&self) -> Result<&Arc<Set>> {
+        match self {
+            Socket::Set(set) => Ok(set),
+            Socket::Stream(_) => Err(Errno::EINVAL),
+        }
+    }
+
+    pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
+        match self {
+            Socket::Stream(stream) => stream.bind(address),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn connect(&self, address: &SocketAddress) -> Result<()> {
+        match self {
+            Socket::Stream(stream) => stream.connect(address),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn shutdown(&self, how: c_int) -> Result<()> {
+        match self {
+            Socket::Stream(stream) => stream.shutdown(how),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    /// Receives; where the kind of socket tells it per message, the sender.
+    pub(crate) fn receive(
+        &self,
+        buffers: &mut Buffers<'_>,
+        flags: c_int,
+    ) -> Result<(usize, Option<SocketAddress>)> {
+        match self {
+            Socket::Stream(stream) => Ok((stream.receive(buffers, flags)?, None)),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn send(
+        &self,
+        buffers: &mut Buffers<'_>,
+        flags: c_int,
+        to: Option<&SocketAddress>,
+    ) -> Result<usize> {
+        match self {
+            // As TCP, a stream takes no notice of an address.
+            Socket::Stream(stream) => {
+                let _ = to;
+                stream.send(buffers, flags)
+            }
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn local_name(&self) -> Result<SocketAddress> {
+        match self {
+            Socket::Stream(stream) => stream.local_name(),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn peer_name(&self) -> Result<SocketAddress> {
+        match self {
+            Socket::Stream(stream) => stream.peer_name(),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
+        match self {
+            Socket::Stream(stream) => stream.set_option(level, name, bytes),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    pub(crate) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
+        match self {
+            Socket::Stream(stream) => stream.option(level, name),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    /// rfcntl: status flags are the socket's own (the descriptor itself never blocks), those of the
+    /// descriptor are the kernel's.
+    pub(crate) fn control(&self, command: c_int, argument: c_long) -> Result<c_int> {
+        let stream = self.as_stream()?;
+        match command {
+            F_GETFL => Ok(O_RDWR | if stream.is_non_blocking() { O_NONBLOCK } else { 0 }),
+            F_SETFL => {
+                stream.set_non_blocking(argument as c_int & O_NONBLOCK != 0);
+                Ok(0)
+            }
+            F_GETFD => descriptor::control(stream.fd(), F_GETFD, 0),
+            F_SETFD => descriptor::control(stream.fd(), F_SETFD, argument as c_int),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
+    pub(crate) fn as_stream(&self) -> Result<&Stream> {
+        match self {
+            Socket::Stream(stream) => Ok(stream),
+            Socket::Set(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+}

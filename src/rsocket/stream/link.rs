@@ -1,0 +1,183 @@
+//! A connection's moving parts: the endpoint, the books, and what is known of the peer.
+
+use super::endpoint::Endpoint;
+use super::options::Options;
+use crate::error::{Errno, Result};
+use crate::id::Id;
+use crate::rsocket::flow::{Event, Flow, Tag};
+use crate::rsocket::wire::{ConnectionData, Message};
+use crate::verbs::Completion;
+use rdma_sys::ibv_wc_status;
+
+const BATCH: usize = 16;
+
+/// How far the peer has closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Peer {
+    Open,
+    /// It will write no more.
+    ShutDown,
+    /// It said good-bye.
+    Gone,
+    /// The connection ended without a word.
+    Lost,
+}
+
+/// See the module text.
+pub(super) struct Link {
+    pub(super) endpoint: Endpoint,
+    pub(super) flow: Flow,
+    pub(super) peer: Peer,
+    /// Why nothing can be sent or received any more.
+    pub(super) failure: Option<Errno>,
+    /// An event was asked for and not seen yet.
+    armed: bool,
+}
+
+impl Link {
+    pub(super) fn create(id: &'static Id, options: &Options) -> Result<Link> {
+        let endpoint = Endpoint::create(id, options)?;
+        let flow = Flow::new(endpoint.sizes());
+        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: false })
+    }
+
+    pub(super) fn connect(&mut self, peer: &ConnectionData) {
+        self.endpoint.connect(peer);
+        self.flow.connect(peer);
+    }
+
+    /// Whether something can still be sent.
+    pub(super) fn is_alive(&self) -> bool {
+        self.failure.is_none() && self.peer < Peer::Gone
+    }
+
+    /// The connection is over.
+    pub(super) fn lose(&mut self) {
+        self.peer = self.peer.max(Peer::Lost);
+    }
+
+    pub(super) fn fail(&mut self, error: Errno) {
+        if self.failure.is_none() {
+            self.failure = Some(error);
+            self.endpoint.fail();
+        }
+    }
+
+    /// Takes what has completed and sends the credits that this allows.
+    pub(super) fn progress(&mut self) {
+        loop {
+            let mut found = [None; BATCH];
+            let mut count = 0;
+            let polled = self.endpoint.queue().poll::<BATCH>(|completion| {
+                found[count] = Some(*completion);
+                count += 1;
+            });
+            if let Err(error) = polled {
+                return self.fail(error);
+            }
+            for completion in found.iter().flatten() {
+                self.completed(completion);
+            }
+            if count < BATCH {
+                break;
+            }
+        }
+        while self.is_alive() {
+            let Some(grant) = self.flow.take_grant() else { break };
+            if let Err(error) = self.endpoint.post_grant(&grant) {
+                self.fail(error);
+            }
+        }
+        // Nothing to send to yet: look once more, should a device not tell lengths.
+        if self.flow.needs_target() {
+            self.take_target();
+        }
+    }
+
+    fn completed(&mut self, completion: &Completion) {
+        let tag = Tag::decode(completion.id);
+        let Tag::Receive(slot) = tag else {
+            self.flow.completed(tag);
+            if completion.status != ibv_wc_status::IBV_WC_SUCCESS && self.peer < Peer::Gone {
+                self.fail(meaning(completion.status));
+            }
+            return;
+        };
+        if self.failure.is_some() {
+            return;
+        }
+        let Some(raw) = self.endpoint.message_of(completion, slot) else {
+            // Flushed receives say nothing; a success without a message is no rsocket.
+            if completion.status == ibv_wc_status::IBV_WC_SUCCESS {
+                self.fail(Errno::EPROTO);
+            }
+            return;
+        };
+        let message = Message::decode(raw);
+        match self.flow.message(message) {
+            Ok(Event::Nothing) => {}
+            Ok(Event::Shutdown) => self.peer = self.peer.max(Peer::ShutDown),
+            Ok(Event::Disconnect) => self.peer = self.peer.max(Peer::Gone),
+            Err(error) => return self.fail(error),
+        }
+        if matches!(message, Message::Credit(_)) && completion.length > 0 {
+            self.take_target();
+        }
+        if self.peer < Peer::Gone {
+            if let Err(error) = self.endpoint.post_receive(slot) {
+                self.fail(error);
+            }
+        }
+    }
+
+    fn take_target(&mut self) {
+        while let Some(place) = self.flow.awaited_target() {
+            let Some(segment) = self.endpoint.take_target(place) else { break };
+            self.flow.add_target(segment);
+        }
+    }
+
+    /// Asks for an event with the next completion; progress must follow before any sleep.
+    pub(super) fn arm(&mut self) -> Result<()> {
+        if !self.armed {
+            self.endpoint.queue().arm()?;
+            self.armed = true;
+        }
+        Ok(())
+    }
+
+    /// Takes the event that made the descriptor readable. False when another thread was first.
+    pub(super) fn take_event(&mut self) -> bool {
+        let taken = self.endpoint.queue().take_event().is_ok();
+        if taken {
+            self.armed = false;
+        }
+        taken
+    }
+
+    pub(super) fn send_control(&mut self, message: Message) -> bool {
+        if !self.flow.take_control() {
+            return false;
+        }
+        if let Err(error) = self.endpoint.post_control(message) {
+            self.fail(error);
+        }
+        true
+    }
+}
+
+/// What a failed work request is in the words of TCP.
+fn meaning(status: ibv_wc_status::Type) -> Errno {
+    match status {
+        ibv_wc_status::IBV_WC_RETRY_EXC_ERR | ibv_wc_status::IBV_WC_RNR_RETRY_EXC_ERR => {
+            Errno::ETIMEDOUT
+        }
+        ibv_wc_status::IBV_WC_REM_ACCESS_ERR
+        | ibv_wc_status::IBV_WC_REM_INV_REQ_ERR
+        | ibv_wc_status::IBV_WC_REM_OP_ERR => Errno::EPROTO,
+        ibv_wc_status::IBV_WC_LOC_PROT_ERR
+        | ibv_wc_status::IBV_WC_LOC_LEN_ERR
+        | ibv_wc_status::IBV_WC_LOC_QP_OP_ERR => Errno::EIO,
+        _ => Errno::ECONNRESET,
+    }
+}

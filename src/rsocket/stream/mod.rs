@@ -1,0 +1,263 @@
+//! Stream rsockets.
+//!
+//! `connect` and `listen` set connections up, driven by the service thread; `transfer` moves bytes;
+//! `shutdown` ends them; `endpoint`, `link` are the connection itself; `ready` is what poll asks;
+//! `sockopt` the options; `iomap` the direct writes.
+//!
+//! One lock per stream, held for the few steps of a call and never while something is waited for.
+
+mod connect;
+mod endpoint;
+mod iomap;
+mod keepalive;
+mod link;
+mod listen;
+mod name;
+mod options;
+mod ready;
+mod shutdown;
+mod sockopt;
+mod transfer;
+mod waiting;
+
+use super::service;
+use super::socket::{self, Socket};
+use super::wait::Wake;
+use crate::error::{Errno, Result};
+use crate::event::Channel;
+use crate::fork::Owner;
+use crate::id::{self, Id};
+use crate::types::{RDMA_PS_TCP, SocketAddress};
+use iomap::Iomaps;
+use link::Link;
+use listen::Accepting;
+pub(crate) use options::Options;
+use parking_lot::Mutex;
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A stream rsocket; the descriptor is the one of its event channel.
+pub(crate) struct Stream {
+    fd: RawFd,
+    family: i32,
+    owner: Owner,
+    /// The program knows the descriptor.
+    public: AtomicBool,
+    id: &'static Id,
+    channel: Option<Box<Channel>>,
+    inner: Mutex<Inner>,
+}
+
+/// How far a stream has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    Bound,
+    Listening,
+    /// Asked for a connection.
+    Connecting,
+    /// Answered a request, not yet confirmed.
+    Accepting,
+    Connected,
+    /// A connection could not be made.
+    Failed,
+}
+
+struct Inner {
+    phase: Phase,
+    options: Options,
+    non_blocking: bool,
+    /// The first error that nobody has been told of (SO_ERROR).
+    error: Option<Errno>,
+    link: Option<Link>,
+    /// The link's failure has been made the error.
+    failure_told: bool,
+    read_shut: bool,
+    write_shut: bool,
+    /// The peer has been told that nothing more is sent or read.
+    said_good_bye: bool,
+    closed: bool,
+    local: Option<SocketAddress>,
+    peer: Option<SocketAddress>,
+    attempt: connect::Attempt,
+    accepting: Accepting,
+    iomaps: Iomaps,
+    waiters: Vec<Arc<dyn Wake>>,
+}
+
+impl Inner {
+    fn new(options: Options, phase: Phase) -> Inner {
+        Inner {
+            phase,
+            options,
+            non_blocking: false,
+            error: None,
+            link: None,
+            failure_told: false,
+            read_shut: false,
+            write_shut: false,
+            said_good_bye: false,
+            closed: false,
+            local: None,
+            peer: None,
+            attempt: connect::Attempt::default(),
+            accepting: Accepting::default(),
+            iomaps: Iomaps::default(),
+            waiters: Vec::new(),
+        }
+    }
+
+    /// Takes what has completed on the connection.
+    fn progress(&mut self) {
+        if self.phase != Phase::Connected {
+            return;
+        }
+        let Some(link) = &mut self.link else { return };
+        link.progress();
+        if let (Some(failure), false) = (link.failure, self.failure_told) {
+            self.failure_told = true;
+            self.error.get_or_insert(failure);
+        }
+    }
+
+    fn wake(&self) {
+        for waiter in &self.waiters {
+            waiter.wake();
+        }
+    }
+
+    fn fail(&mut self, error: Errno) {
+        self.phase = Phase::Failed;
+        self.error.get_or_insert(error);
+        self.wake();
+    }
+
+    fn take_error(&mut self) -> Result<()> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+}
+
+impl Stream {
+    /// A new, unconnected stream, entered in the table.
+    pub(crate) fn open(family: i32, non_blocking: bool, close_on_exec: bool) -> Result<RawFd> {
+        let channel = Channel::create()?;
+        let id = id::create(
+            Some(&channel),
+            std::ptr::null_mut(),
+            RDMA_PS_TCP,
+            id::default_qp_type(RDMA_PS_TCP),
+        )?;
+        let stream = Stream::assemble(family, id, channel, Inner::new(Options::new(), Phase::Idle));
+        let stream = stream?;
+        stream.inner.lock().non_blocking = non_blocking;
+        super::descriptor::set_close_on_exec(stream.fd, close_on_exec)?;
+        stream.public.store(true, Ordering::Release);
+        Ok(stream.fd)
+    }
+
+    /// Enters the table and the care of the service thread.
+    fn assemble(
+        family: i32,
+        id: &'static Id,
+        channel: Box<Channel>,
+        inner: Inner,
+    ) -> Result<Arc<Stream>> {
+        let fd = channel.file().fd()?;
+        let stream = Arc::new(Stream {
+            fd,
+            family,
+            owner: Owner::current(),
+            public: AtomicBool::new(false),
+            id,
+            channel: Some(channel),
+            inner: Mutex::new(inner),
+        });
+        super::descriptor::set_non_blocking(fd)?;
+        let service = service::get()?;
+        socket::enter(fd, Socket::Stream(Arc::clone(&stream)))?;
+        if let Err(error) = service.watch(fd) {
+            drop(socket::leave(fd));
+            return Err(error);
+        }
+        Ok(stream)
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.fd
+    }
+
+    pub(super) fn is_public(&self) -> bool {
+        self.public.load(Ordering::Acquire)
+    }
+
+    /// EPERM in a child whose parent has the connection.
+    pub(super) fn check(&self) -> Result<()> {
+        self.owner.check()
+    }
+
+    pub(crate) fn is_non_blocking(&self) -> bool {
+        self.inner.lock().non_blocking
+    }
+
+    pub(crate) fn set_non_blocking(&self, on: bool) {
+        self.inner.lock().non_blocking = on;
+    }
+
+    pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
+        if address.family() != self.family {
+            return Err(Errno::EAFNOSUPPORT);
+        }
+        if self.inner.lock().phase != Phase::Idle {
+            return Err(Errno::EINVAL);
+        }
+        self.id.bind(address)?;
+        let local = self.id.addresses().0;
+        let mut inner = self.inner.lock();
+        inner.phase = Phase::Bound;
+        inner.local = local;
+        Ok(())
+    }
+
+    /// Takes the connection manager's events; only the service thread calls this.
+    pub(super) fn take_events(&self) {
+        let phase = self.inner.lock().phase;
+        match phase {
+            Phase::Listening => self.take_requests(),
+            _ => self.take_connection_events(),
+        }
+    }
+
+    pub(super) fn on_timer(&self) {
+        let phase = self.inner.lock().phase;
+        match phase {
+            Phase::Accepting => self.give_up_accepting(),
+            Phase::Connected => self.keep_alive(),
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        if !self.owner.is_ours() {
+            // The connection is the parent's; only our copy of the descriptor goes.
+            std::mem::forget(self.inner.get_mut().link.take());
+            std::mem::forget(std::mem::take(&mut self.inner.get_mut().iomaps));
+        } else {
+            service::forget(self.fd);
+        }
+        let inner = self.inner.get_mut();
+        inner.iomaps.clear();
+        drop(inner.link.take());
+        self.end_id();
+        // Closes the descriptor.
+        drop(self.channel.take());
+    }
+}
+
+impl std::fmt::Debug for Stream {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "rsocket {}", self.fd)
+    }
+}

@@ -1,0 +1,57 @@
+//! What poll(2) would say of a stream.
+
+use super::link::Peer;
+use super::{Inner, Phase, Stream};
+use libc::{
+    POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, c_short,
+};
+
+const READ: c_short = POLLIN | POLLRDNORM;
+const WRITE: c_short = POLLOUT | POLLWRNORM;
+
+impl Stream {
+    /// All that is true now, of what poll can ask.
+    pub(crate) fn readiness(&self) -> c_short {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return POLLNVAL;
+        }
+        inner.progress();
+        inner.readiness()
+    }
+}
+
+impl Inner {
+    fn readiness(&self) -> c_short {
+        let failed = if self.error.is_some() { POLLERR } else { 0 };
+        match self.phase {
+            Phase::Idle | Phase::Bound => POLLHUP | WRITE,
+            Phase::Listening if self.accepting.is_ready() => READ,
+            Phase::Listening | Phase::Connecting | Phase::Accepting => 0,
+            Phase::Failed => failed | POLLHUP | READ | WRITE | POLLRDHUP,
+            Phase::Connected => failed | self.connected_readiness(),
+        }
+    }
+
+    fn connected_readiness(&self) -> c_short {
+        let Some(link) = &self.link else { return POLLHUP };
+        let mut events = 0;
+        let broken = link.failure.is_some();
+        let peer_is_done = link.peer > Peer::Open || broken;
+        if link.flow.unread() > 0 || self.read_shut || peer_is_done {
+            events |= READ;
+        }
+        if self.read_shut || peer_is_done {
+            events |= POLLRDHUP;
+        }
+        // What fails at once does not block.
+        if self.write_shut || !link.is_alive() || link.flow.is_writable() {
+            events |= WRITE;
+        }
+        let both = (self.read_shut || peer_is_done) && self.write_shut;
+        if broken || both {
+            events |= POLLHUP;
+        }
+        events
+    }
+}

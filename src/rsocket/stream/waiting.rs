@@ -1,0 +1,81 @@
+//! Waiting on a stream.
+
+use super::link::Link;
+use super::{Inner, Phase, Stream};
+use crate::error::{Errno, Result};
+use crate::rsocket::wait::Wake;
+use crate::rsocket::waiting::{self, Patience, Source, identity};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+impl Source for Stream {
+    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()> {
+        let mut inner = self.inner.lock();
+        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+        inner.waiters.push(waiter);
+        Ok(())
+    }
+
+    fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
+        self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
+    }
+
+    fn arm(&self) -> Result<RawFd> {
+        let mut inner = self.inner.lock();
+        match (inner.phase, &mut inner.link) {
+            (Phase::Connected, Some(link)) => {
+                link.arm()?;
+                Ok(link.endpoint.event_fd())
+            }
+            _ => Ok(-1),
+        }
+    }
+
+    fn take_event(&self, own: *const ()) {
+        let mut inner = self.inner.lock();
+        if inner.link.as_mut().is_some_and(Link::take_event) {
+            for waiter in &inner.waiters {
+                if identity(waiter) != own {
+                    waiter.wake();
+                }
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// Repeats `attempt` until it has a result or the call's patience ends.
+    pub(super) fn wait_for<R>(
+        &self,
+        non_blocking: bool,
+        limit: Option<Duration>,
+        mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
+    ) -> Result<R> {
+        self.check()?;
+        let patience = Patience { non_blocking, limit };
+        waiting::wait_for(self, patience, || self.try_once(&mut attempt))
+    }
+
+    /// As `wait_for`, whether or not the socket is non-blocking, and without looking for long.
+    pub(super) fn wait_until<R>(
+        &self,
+        limit: Option<Duration>,
+        mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
+    ) -> Result<R> {
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        waiting::sleep_until(self, deadline, || self.try_once(&mut attempt))
+    }
+
+    fn try_once<R>(
+        &self,
+        attempt: &mut impl FnMut(&mut Inner) -> Option<Result<R>>,
+    ) -> Option<Result<R>> {
+        let mut inner = self.inner.lock();
+        if inner.closed {
+            return Some(Err(Errno::EBADF));
+        }
+        inner.progress();
+        attempt(&mut inner)
+    }
+}

@@ -1,0 +1,188 @@
+//! Sleeping and waking: descriptors that wake a thread, deadlines, ppoll.
+//!
+//! A completion event can be taken by any thread, so a thread that sleeps on the event's descriptor
+//! alone could miss it. Each sleeper therefore also has a descriptor of its own, and whoever takes an
+//! event or changes a socket wakes the others through theirs.
+//!
+//! # Safety
+//! System calls on live arrays and descriptors that are owned here.
+#![allow(unsafe_code)]
+
+use crate::error::{Errno, Result};
+use crate::fork;
+use libc::{c_int, pollfd};
+use parking_lot::Mutex;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Something that wants to know when a socket changes.
+pub(crate) trait Wake: Send + Sync {
+    fn wake(&self);
+
+    /// The socket is gone.
+    fn closed(&self) {}
+}
+
+/// An eventfd.
+pub(crate) struct Waker(OwnedFd);
+
+impl Waker {
+    pub(super) fn new() -> Result<Waker> {
+        // SAFETY: no pointers.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(Errno::last());
+        }
+        // SAFETY: made above.
+        Ok(Waker(unsafe { OwnedFd::from_raw_fd(fd) }))
+    }
+
+    pub(super) fn fd(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+
+    /// Takes all wake-ups that wait.
+    pub(super) fn clear(&self) {
+        let mut count = 0_u64;
+        // SAFETY: eight bytes of a local. EAGAIN, for none, is as good.
+        unsafe { libc::read(self.fd(), (&raw mut count).cast(), 8) };
+    }
+}
+
+impl Wake for Waker {
+    fn wake(&self) {
+        let one = 1_u64;
+        // SAFETY: eight bytes of a local. A full counter is awake already.
+        unsafe { libc::write(self.fd(), (&raw const one).cast(), 8) };
+    }
+}
+
+/// Wakers between two uses. A fork's child starts with none: it must not share its parent's.
+struct Pool {
+    generation: u32,
+    wakers: Vec<Arc<Waker>>,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { generation: 0, wakers: Vec::new() });
+const POOLED: usize = 16;
+
+/// A waker for as long as one wait.
+pub(super) struct Borrowed(Arc<Waker>);
+
+impl Borrowed {
+    pub(super) fn take() -> Result<Borrowed> {
+        // A lock that a fork left locked costs a descriptor more, nothing else.
+        let pooled = POOL.try_lock().and_then(|mut pool| {
+            if pool.generation != fork::generation() {
+                pool.generation = fork::generation();
+                pool.wakers.clear();
+            }
+            pool.wakers.pop()
+        });
+        match pooled {
+            Some(waker) => Ok(Borrowed(waker)),
+            None => Ok(Borrowed(Arc::new(Waker::new()?))),
+        }
+    }
+
+    pub(super) fn waker(&self) -> &Arc<Waker> {
+        &self.0
+    }
+}
+
+impl Drop for Borrowed {
+    fn drop(&mut self) {
+        // Whoever still holds it could wake its next user: only a sole owner gives it back.
+        if Arc::strong_count(&self.0) != 1 {
+            return;
+        }
+        self.0.clear();
+        if let Some(mut pool) = POOL.try_lock() {
+            if pool.generation == fork::generation() && pool.wakers.len() < POOLED {
+                pool.wakers.push(Arc::clone(&self.0));
+            }
+        }
+    }
+}
+
+/// When a wait ends; `None` is never.
+pub(crate) type Deadline = Option<Instant>;
+
+/// A caller's milliseconds; negative means no limit.
+pub(crate) fn deadline_ms(milliseconds: c_int) -> Deadline {
+    let milliseconds = u64::try_from(milliseconds).ok()?;
+    Instant::now().checked_add(Duration::from_millis(milliseconds))
+}
+
+pub(super) fn has_passed(deadline: Deadline) -> bool {
+    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+}
+
+/// poll(2) until a deadline that does not move, however often it is called: 0 when it has passed.
+pub(super) fn poll_until(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
+    let limit = deadline.map(|deadline| {
+        let left = deadline.saturating_duration_since(Instant::now());
+        libc::timespec {
+            tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_nsec: left.subsec_nanos().into(),
+        }
+    });
+    let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
+    // SAFETY: live array, live or no time, no signal mask.
+    let ready = unsafe {
+        libc::ppoll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, limit, std::ptr::null())
+    };
+    usize::try_from(ready).map_err(|_| Errno::last())
+}
+
+/// Whether a call that a signal interrupted goes on, as read(2) on a socket would: yes when every
+/// handler of the process was installed with SA_RESTART.
+#[cold]
+pub(super) fn restarts_after_signal() -> bool {
+    (1..=64).all(|signal| {
+        // SAFETY: integers, pointers and a mask: valid when zero.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: only asks.
+        if unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) } != 0 {
+            return true;
+        }
+        action.sa_sigaction == libc::SIG_DFL
+            || action.sa_sigaction == libc::SIG_IGN
+            || action.sa_flags & libc::SA_RESTART != 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deadlines_do_not_move() {
+        let deadline = deadline_ms(60);
+        let begin = Instant::now();
+        let waker = Borrowed::take().map(|borrowed| Arc::clone(borrowed.waker()));
+        let Ok(waker) = waker else { return };
+        let mut rounds = 0;
+        while !has_passed(deadline) {
+            waker.wake();
+            let mut fds = [pollfd { fd: waker.fd(), events: libc::POLLIN, revents: 0 }];
+            let _ = poll_until(&mut fds, deadline);
+            waker.clear();
+            rounds += 1;
+        }
+        let took = begin.elapsed();
+        assert!(rounds > 10 && took >= Duration::from_millis(60));
+        assert_eq!(deadline_ms(-1), None);
+        assert!(has_passed(deadline_ms(0)));
+    }
+
+    #[test]
+    fn a_waker_that_is_still_held_is_not_reused() {
+        let Ok(borrowed) = Borrowed::take() else { return };
+        let held = Arc::clone(borrowed.waker());
+        drop(borrowed);
+        let Ok(next) = Borrowed::take() else { return };
+        assert!(!Arc::ptr_eq(&held, next.waker()));
+    }
+}

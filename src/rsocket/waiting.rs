@@ -1,0 +1,117 @@
+//! Waiting for something on one socket: look, look again for a while, then sleep.
+
+use super::config;
+use super::wait::{self, Borrowed, Deadline, Wake, Waker};
+use crate::error::{Errno, Result};
+use libc::{POLLIN, pollfd};
+use std::os::fd::RawFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What a sleeper needs of a socket.
+pub(super) trait Source {
+    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()>;
+
+    fn remove_waiter(&self, waiter: &Arc<dyn Wake>);
+
+    /// Asks for an event with the next completion; the descriptor that tells of it, -1 where there is
+    /// none. Completions from before have no event.
+    fn arm(&self) -> Result<RawFd>;
+
+    /// Takes an event and wakes the other waiters: they saw it too, or slept through it.
+    fn take_event(&self, own: *const ());
+}
+
+/// A waiter is told of changes as long as this lives.
+pub(super) struct Registration<'a> {
+    source: &'a dyn Source,
+    waiter: Arc<dyn Wake>,
+}
+
+impl<'a> Registration<'a> {
+    pub(super) fn new(source: &'a dyn Source, waiter: Arc<dyn Wake>) -> Result<Registration<'a>> {
+        source.add_waiter(Arc::clone(&waiter))?;
+        Ok(Registration { source, waiter })
+    }
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        self.source.remove_waiter(&self.waiter);
+    }
+}
+
+/// Tells one waiter from another.
+pub(super) fn identity(waiter: &Arc<dyn Wake>) -> *const () {
+    Arc::as_ptr(waiter).cast()
+}
+
+pub(super) fn identity_of(waker: &Arc<Waker>) -> *const () {
+    Arc::as_ptr(waker).cast()
+}
+
+/// How a call waits.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) non_blocking: bool,
+    pub(super) limit: Option<Duration>,
+}
+
+/// Repeats `attempt` until it has a result; EAGAIN at once for a call that does not block, or when the
+/// limit has passed.
+pub(super) fn wait_for<R>(
+    source: &dyn Source,
+    patience: Patience,
+    mut attempt: impl FnMut() -> Option<Result<R>>,
+) -> Result<R> {
+    let start = Instant::now();
+    loop {
+        if let Some(result) = attempt() {
+            return result;
+        }
+        if patience.non_blocking {
+            return Err(Errno::EAGAIN);
+        }
+        if start.elapsed() >= config::get().polling_time {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    sleep_until(source, patience.limit.and_then(|limit| start.checked_add(limit)), attempt)
+}
+
+pub(super) fn sleep_until<R>(
+    source: &dyn Source,
+    deadline: Deadline,
+    mut attempt: impl FnMut() -> Option<Result<R>>,
+) -> Result<R> {
+    let borrowed = Borrowed::take()?;
+    let waker = Arc::clone(borrowed.waker());
+    let registered = Registration::new(source, waker.clone())?;
+    let result = loop {
+        let events = match source.arm() {
+            Ok(events) => events,
+            Err(error) => break Err(error),
+        };
+        if let Some(result) = attempt() {
+            break result;
+        }
+        let ready = |fd| pollfd { fd, events: POLLIN, revents: 0 };
+        let mut fds = [ready(waker.fd()), ready(events)];
+        match wait::poll_until(&mut fds, deadline) {
+            Ok(0) => break Err(Errno::EAGAIN),
+            Ok(_) => {}
+            // A limit turns restarting off, as with a socket's own.
+            Err(Errno::EINTR) if deadline.is_none() && wait::restarts_after_signal() => {}
+            Err(error) => break Err(error),
+        }
+        if fds[0].revents != 0 {
+            waker.clear();
+        }
+        if fds[1].revents != 0 {
+            source.take_event(identity_of(&waker));
+        }
+    };
+    drop(registered);
+    result
+}

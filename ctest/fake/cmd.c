@@ -174,8 +174,7 @@ static ssize_t finish(struct fk_call *c, ssize_t ret, int err)
 {
 	if (fk_log_on())
 		fk_log_command(c, ret, err);
-	if (ret < 0)
-		errno = err;
+	errno = ret < 0 ? err : c->errno_before;
 	return ret;
 }
 
@@ -188,6 +187,7 @@ ssize_t fk_command(int fd, uint32_t chan, const void *buf, size_t len)
 	int r;
 
 	c.fd = fd;
+	c.errno_before = errno;
 	c.chan = chan;
 	c.answer_len = 0;
 	memset(&c.plan, 0, offsetof(struct fk_plan, patch));

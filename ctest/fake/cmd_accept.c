@@ -207,6 +207,21 @@ static void goodbye(uint32_t id)
 	fk_event_simple(id, FK_EV_DISCONNECTED, 0);
 }
 
+/* The peer never answered. */
+static void dreq_over(uint64_t arg)
+{
+	uint32_t id = (uint32_t)arg;
+
+	fk_lock();
+	if (fk_idp(id)->node.live && fk_idp(id)->node.gen == (uint32_t)(arg >> 32) &&
+	    fk_idp(id)->cm == FK_CM_DREQ_SENT) {
+		enter_timewait(id);
+		fk_idp(id)->state = FK_DISCONNECT;
+		fk_event_simple(id, FK_EV_DISCONNECTED, -ETIMEDOUT);
+	}
+	fk_unlock();
+}
+
 int fk_cmd_disconnect(struct fk_call *c)
 {
 	struct rdma_ucm_disconnect cmd;
@@ -241,6 +256,9 @@ int fk_cmd_disconnect(struct fk_call *c)
 		if (peer && fk_idp(peer)->cm == FK_CM_ESTABLISHED) {
 			fk_idp(peer)->cm = FK_CM_DREQ_RCVD;
 			goodbye(peer);
+			if (fk_k->tune.dreq_ms)
+				fk_timer(fk_k->tune.dreq_ms, dreq_over,
+					 (uint64_t)p->node.gen << 32 | id);
 		} else if (!peer) {
 			enter_timewait(id);
 			goodbye(id);

@@ -50,6 +50,7 @@ struct fk_plan {
 
 struct fk_call {
 	int fd;
+	int errno_before;
 	uint32_t chan;
 	uint32_t cmd;
 	uint16_t in_len, out_len;
@@ -107,6 +108,10 @@ void fk_process_gone(pid_t pid);
 void fk_chan_add(uint32_t chan, int n);
 void fk_chan_drop(uint32_t chan, int n);
 ssize_t fk_command(int fd, uint32_t chan, const void *buf, size_t len);
+
+/* pathmap.c */
+enum { FK_PATH_ROOM = 4096 };
+const char *fk_map_path(const char *path, char *room, size_t size);
 
 /* netlink.c */
 int fk_netlink_socket(int type);

@@ -302,5 +302,8 @@ static void start_once(void)
 
 void fk_start(void)
 {
+	int err = errno;
+
 	pthread_once(&once, start_once);
+	errno = err;
 }

@@ -166,7 +166,7 @@ void fk_helper_want(void)
 	pthread_attr_t attr;
 	pthread_t t;
 	sigset_t all, old;
-	int idle = 0;
+	int idle = 0, err = errno;
 
 	if (!atomic_compare_exchange_strong(&running, &idle, 1))
 		return;
@@ -179,6 +179,7 @@ void fk_helper_want(void)
 		atomic_store(&running, 0);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = err;
 }
 
 void fk_helper_fork(void)

@@ -55,10 +55,12 @@ static int open_ours(const char *path, int flags, int *fd)
 
 static int do_open(int at, const char *path, int flags, mode_t mode)
 {
+	char room[FK_PATH_ROOM];
 	int fd;
 
 	if (open_ours(path, flags, &fd))
 		return fd;
+	path = fk_map_path(path, room, sizeof(room));
 	return at == AT_FDCWD ? REAL(open)(path, flags, mode) :
 				REAL(openat)(at, path, flags, mode);
 }
@@ -110,10 +112,11 @@ FK_EXPORT int __open64_2(const char *path, int flags)
 
 FK_EXPORT FILE *fopen(const char *path, const char *mode)
 {
+	char room[FK_PATH_ROOM];
 	int fd;
 
 	if (!path || !sysfs_text(path))
-		return REAL(fopen)(path, mode);
+		return REAL(fopen)(fk_map_path(path, room, sizeof(room)), mode);
 	return open_ours(path, O_CLOEXEC, &fd) && fd >= 0 ? fdopen(fd, "r") : NULL;
 }
 

@@ -54,10 +54,11 @@ FK_EXPORT int fstat(int fd, struct stat *st)
 
 FK_EXPORT int stat(const char *path, struct stat *st)
 {
+	char room[FK_PATH_ROOM];
 	int ours = path_ours(path);
 
 	if (!ours)
-		return REAL(stat)(path, st);
+		return REAL(stat)(fk_map_path(path, room, sizeof(room)), st);
 	if (ours > 0)
 		as_node(st);
 	return ours > 0 ? 0 : -1;
@@ -65,16 +66,22 @@ FK_EXPORT int stat(const char *path, struct stat *st)
 
 FK_EXPORT int lstat(const char *path, struct stat *st)
 {
-	return node_path(path) ? stat(path, st) : REAL(lstat)(path, st);
+	char room[FK_PATH_ROOM];
+
+	if (node_path(path))
+		return stat(path, st);
+	return REAL(lstat)(fk_map_path(path, room, sizeof(room)), st);
 }
 
 FK_EXPORT int fstatat(int at, const char *path, struct stat *st, int flags)
 {
+	char room[FK_PATH_ROOM];
+
 	if (node_path(path))
 		return stat(path, st);
 	if (own_fd(at, path, flags))
 		return fstat(at, st);
-	return REAL(fstatat)(at, path, st, flags);
+	return REAL(fstatat)(at, fk_map_path(path, room, sizeof(room)), st, flags);
 }
 
 /* On the 64-bit machines that this runs on both structures are one. */
@@ -92,15 +99,17 @@ ALIAS64(int __xstat64(int v, const char *path, struct stat64 *st),
 
 FK_EXPORT int access(const char *path, int mode)
 {
+	char room[FK_PATH_ROOM];
 	int ours = path_ours(path);
 
 	if (!ours)
-		return REAL(access)(path, mode);
+		return REAL(access)(fk_map_path(path, room, sizeof(room)), mode);
 	return ours > 0 ? 0 : -1;
 }
 
 FK_EXPORT int statx(int at, const char *path, int flags, unsigned int mask, struct statx *stx)
 {
+	char room[FK_PATH_ROOM];
 	struct stat st;
 	int r;
 
@@ -109,7 +118,7 @@ FK_EXPORT int statx(int at, const char *path, int flags, unsigned int mask, stru
 	else if (own_fd(at, path, flags))
 		r = fstat(at, &st);
 	else
-		return REAL(statx)(at, path, flags, mask, stx);
+		return REAL(statx)(at, fk_map_path(path, room, sizeof(room)), flags, mask, stx);
 	if (r)
 		return r;
 	memset(stx, 0, sizeof(*stx));

@@ -11,8 +11,11 @@ struct fk_kernel *fk_k;
 
 enum { FK_MAGIC = 0x726d6b31 };
 
-/* A thread that is cancelled with the lock held would stop all others. */
-static __thread int cancel_state;
+/*
+ * A thread that is cancelled with the lock held would stop all others, and
+ * what happens in here must not show in the program's errno.
+ */
+static __thread int cancel_state, saved_errno;
 
 void fk_lock(void)
 {
@@ -21,6 +24,7 @@ void fk_lock(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	r = pthread_mutex_lock(&fk_k->lock);
 	cancel_state = old;
+	saved_errno = errno;
 	/* A process died inside: its half-made change is only test state. */
 	if (r == EOWNERDEAD)
 		pthread_mutex_consistent(&fk_k->lock);
@@ -30,6 +34,7 @@ void fk_unlock(void)
 {
 	int old = cancel_state;
 
+	errno = saved_errno;
 	pthread_mutex_unlock(&fk_k->lock);
 	pthread_setcancelstate(old, NULL);
 }

@@ -213,6 +213,7 @@ struct fk_tune {
 	uint32_t af_ib;
 	uint32_t exact_pdata;
 	uint32_t timewait_ms;
+	uint32_t dreq_ms;
 	uint32_t index_known;
 	uint32_t ece;
 	int32_t addr_error;

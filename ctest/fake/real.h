@@ -29,6 +29,7 @@
 	X(int, statx, (int, const char *, int, unsigned int, struct statx *)) \
 	X(FILE *, fopen, (const char *, const char *)) \
 	X(int, socket, (int, int, int)) \
+	X(int, connect, (int, const struct sockaddr *, socklen_t)) \
 	X(ssize_t, send, (int, const void *, size_t, int)) \
 	X(ssize_t, sendto, (int, const void *, size_t, int, const struct sockaddr *, socklen_t)) \
 	X(ssize_t, sendmsg, (int, const struct msghdr *, int)) \

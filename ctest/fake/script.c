@@ -42,7 +42,8 @@ static int do_kernel(char **w, int n)
 
 	for (int i = 1; i < n; i++) {
 		if (set_u32(w[i], "max_cmd", &t->max_cmd) || set_u32(w[i], "af_ib", &t->af_ib) ||
-		    set_u32(w[i], "timewait", &t->timewait_ms) || set_u32(w[i], "index", &t->index_known) ||
+		    set_u32(w[i], "timewait", &t->timewait_ms) ||
+		    set_u32(w[i], "dreq_timeout", &t->dreq_ms) || set_u32(w[i], "index", &t->index_known) ||
 		    set_u32(w[i], "ece", &t->ece) || set_u32(w[i], "rnr_ms", &t->rnr_ms) ||
 		    set_u32(w[i], "rtr_mask", &t->rtr_mask_extra) ||
 		    set_u32(w[i], "hold_limit", &t->hold_limit_ms) ||

@@ -153,7 +153,7 @@ struct rdmafake_live live_now(void)
 }
 
 static const struct test *const tables[] = { conn_tests, more_tests, script_tests, verbs_tests,
-					    raw_tests };
+					    raw_tests, fork_tests };
 
 static const struct test *find(const char *name)
 {
@@ -166,7 +166,7 @@ static const struct test *find(const char *name)
 
 static int start(const char *self, const struct test *t)
 {
-	char preload[2 * PATH_MAX + 2], dir[PATH_MAX];
+	char preload[2 * PATH_MAX + 2], dir[PATH_MAX], map[PATH_MAX + 32];
 	const char *old = getenv("LD_PRELOAD");
 	int status;
 	pid_t pid;
@@ -174,11 +174,14 @@ static int start(const char *self, const struct test *t)
 	snprintf(dir, sizeof(dir), "%s", self);
 	snprintf(preload, sizeof(preload), "%s%s%s/librdmafake.so", old ? old : "", old ? " " : "",
 		 dirname(dir));
+	snprintf(dir, sizeof(dir), "%s", self);
+	snprintf(map, sizeof(map), "/nowhere/else=%s", dirname(dir));
 	fflush(stdout);
 	pid = fork();
 	if (!pid) {
 		setenv("LD_PRELOAD", preload, 1);
 		setenv("RDMAFAKE", t->script, 1);
+		setenv("RDMAFAKE_MAP", map, 1);
 		execl(self, self, "--run", t->name, (char *)NULL);
 		_exit(127);
 	}

@@ -49,7 +49,7 @@ struct test {
 };
 
 extern const struct test conn_tests[], more_tests[], script_tests[], verbs_tests[],
-	raw_tests[];
+	raw_tests[], fork_tests[];
 
 #ifndef FK_ST_RAW
 /* Two connected ids of one process, and what each was told last. */

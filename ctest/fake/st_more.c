@@ -1,10 +1,8 @@
-/* Datagram ids, groups, transports, fork, several devices. */
+/* Datagram ids, groups, other families, several devices. */
 #include "st.h"
 
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
-#include <sys/wait.h>
+#include <arpa/inet.h>
+#include <infiniband/ib.h>
 
 static void datagram(void)
 {
@@ -73,6 +71,81 @@ static void datagram(void)
 	rdma_destroy_ep(c);
 	rdma_destroy_event_channel(ch);
 	EQ(live_now().ids + live_now().ahs, 0);
+}
+
+static struct sockaddr *ib_addr(const char *gid, uint16_t port)
+{
+	static struct sockaddr_ib a;
+
+	memset(&a, 0, sizeof(a));
+	a.sib_family = AF_IB;
+	a.sib_pkey = 0xffff;
+	CHECK(inet_pton(AF_INET6, gid, a.sib_addr.sib_raw) == 1);
+	a.sib_sid = htobe64((uint64_t)RDMA_PS_TCP << 16 | port);
+	a.sib_sid_mask = htobe64(0xffffffffffffULL);
+	return (struct sockaddr *)&a;
+}
+
+/* The native family of InfiniBand: no IP header in the private data. */
+static void af_ib(void)
+{
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .private_data = "native", .private_data_len = 7, .rnr_retry_count = 7 };
+	struct rdma_cm_id *l, *c, *s;
+	struct rdma_cm_event *ev;
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(l, ib_addr("::", 5000)), 0);
+	EQ(rdma_listen(l, 1), 0);
+	EQ(rdma_create_id(ch, &c, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_resolve_addr(c, NULL, ib_addr("fe80::7", 5000), 100), 0);
+	expect(ch, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+	EQ(rdma_resolve_route(c, 100), 0);
+	expect(ch, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	EQ(c->route.num_paths, 1);
+	make_qp(c);
+	EQ(rdma_connect(c, &cp), 0);
+	EQ(rdma_get_cm_event(ch, &ev), 0);
+	EQ(ev->event, RDMA_CM_EVENT_CONNECT_REQUEST);
+	EQ(ev->param.conn.private_data_len, 92);
+	s = ev->id;
+	EQ(s->route.addr.src_addr.sa_family, AF_IB);
+	rdma_ack_cm_event(ev);
+	EQ(rdma_destroy_id(s), 0);
+	expect(ch, RDMA_CM_EVENT_REJECTED, 28);
+	rdma_destroy_ep(c);
+	EQ(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
+}
+
+/* Loop-back and IPv6 reach a wildcard listener. */
+static void wildcard(void)
+{
+	static const char *const ip[] = { "127.0.0.1", "::1", "10.77.0.1", "fd00:77::1" };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
+	struct rdma_cm_id *l, *c, *s;
+
+	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
+	EQ(rdma_bind_addr(l, addr("::", 5000)), 0);
+	EQ(rdma_listen(l, 1), 0);
+	for (int i = 0; i < 4; i++) {
+		EQ(rdma_create_id(ch, &c, NULL, RDMA_PS_TCP), 0);
+		resolve(c, ip[i], 5000);
+		make_qp(c);
+		EQ(rdma_connect(c, &cp), 0);
+		s = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
+		CHECK(s->verbs == c->verbs);
+		make_qp(s);
+		EQ(rdma_accept(s, &cp), 0);
+		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
+		rdma_destroy_ep(c);
+		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
+		rdma_destroy_ep(s);
+	}
+	EQ(rdma_destroy_id(l), 0);
+	rdma_destroy_event_channel(ch);
 }
 
 static void group(void)
@@ -145,201 +218,14 @@ static void two_devices(void)
 	rdma_destroy_event_channel(ch);
 }
 
-/* The child has the parent's kernel: what it destroys is gone for the parent. */
-static void forked(void)
-{
-	struct pair p;
-	int status;
-	pid_t pid;
-
-	pair_open(&p, RDMA_PS_TCP, 5000);
-	EQ(RDMAFAKE(rdmafake_foreign)(), 0);
-	pid = fork();
-	if (!pid) {
-		/* Closing a copy of the channel must not disturb the parent. */
-		close(p.sch->fd);
-		close(p.cch->fd);
-		_exit(0);
-	}
-	EQ(waitpid(pid, &status, 0), pid);
-	EQ(status, 0);
-	EQ(live_now().ids, 3);
-	pid = fork();
-	if (!pid)
-		_exit(rdma_disconnect(p.cli) ? 1 : 0);
-	EQ(waitpid(pid, &status, 0), pid);
-	EQ(status, 0);
-	expect(p.sch, RDMA_CM_EVENT_DISCONNECTED, 0);
-	CHECK(RDMAFAKE(rdmafake_foreign)() >= 1);
-	EQ(rdma_disconnect(p.srv), 0);
-	expect(p.cch, RDMA_CM_EVENT_DISCONNECTED, 0);
-	pair_close(&p);
-}
-
-/* Two processes that meet only in the kernel. */
-static void fork_connects(void)
-{
-	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
-	char buf[64] = "over there", got[64] = "";
-	struct rdma_cm_id *l, *id;
-	struct ibv_mr *mr;
-	struct ibv_wc wc;
-	int status;
-	pid_t pid;
-
-	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
-	EQ(rdma_bind_addr(l, addr("10.77.0.1", 5000)), 0);
-	EQ(rdma_listen(l, 1), 0);
-	pid = fork();
-	if (!pid) {
-		ch = rdma_create_event_channel();
-		CHECK(ch != NULL);
-		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
-		resolve(id, "10.77.0.1", 5000);
-		make_qp(id);
-		mr = rdma_reg_msgs(id, buf, sizeof(buf));
-		EQ(rdma_connect(id, &cp), 0);
-		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
-		EQ(rdma_post_send(id, NULL, buf, 11, mr, IBV_SEND_SIGNALED), 0);
-		EQ(rdma_get_send_comp(id, &wc), 1);
-		EQ(wc.status, IBV_WC_SUCCESS);
-		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
-		rdma_dereg_mr(mr);
-		rdma_destroy_ep(id);
-		rdma_destroy_event_channel(ch);
-		_exit(0);
-	}
-	id = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
-	make_qp(id);
-	mr = rdma_reg_msgs(id, got, sizeof(got));
-	EQ(rdma_post_recv(id, NULL, got, sizeof(got), mr), 0);
-	EQ(rdma_accept(id, &cp), 0);
-	expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
-	EQ(rdma_get_recv_comp(id, &wc), 1);
-	EQ(wc.status, IBV_WC_SUCCESS);
-	CHECK(!strcmp(got, "over there"));
-	EQ(rdma_disconnect(id), 0);
-	EQ(waitpid(pid, &status, 0), pid);
-	EQ(status, 0);
-	rdma_dereg_mr(mr);
-	rdma_destroy_ep(id);
-	EQ(rdma_destroy_id(l), 0);
-	rdma_destroy_event_channel(ch);
-}
-
-/* A process that is killed says nothing; its kernel does. */
-static void killed(void)
-{
-	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
-	struct pollfd f = { .events = POLLIN };
-	struct rdma_cm_id *l, *id;
-	int status;
-	pid_t pid;
-
-	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
-	EQ(rdma_bind_addr(l, addr("10.77.0.1", 5000)), 0);
-	EQ(rdma_listen(l, 1), 0);
-	pid = fork();
-	if (!pid) {
-		ch = rdma_create_event_channel();
-		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
-		resolve(id, "10.77.0.1", 5000);
-		make_qp(id);
-		EQ(rdma_connect(id, &cp), 0);
-		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
-		for (;;)
-			pause();
-	}
-	id = expect(ch, RDMA_CM_EVENT_CONNECT_REQUEST, 0);
-	make_qp(id);
-	EQ(rdma_accept(id, &cp), 0);
-	expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
-	f.fd = ch->fd;
-	EQ(poll(&f, 1, 100), 0);
-	EQ(kill(pid, SIGKILL), 0);
-	EQ(poll(&f, 1, 10000), 1);
-	expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
-	EQ(waitpid(pid, &status, 0), pid);
-	rdma_destroy_ep(id);
-	EQ(rdma_destroy_id(l), 0);
-	rdma_destroy_event_channel(ch);
-	EQ(live_now().ids + live_now().qps + live_now().cqs + live_now().channels, 0);
-}
-
-static void *client_thread(void *arg)
-{
-	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
-	struct rdma_cm_id *id;
-
-	for (int i = 0; i < *(int *)arg; i++) {
-		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
-		resolve(id, "10.77.0.1", 5000);
-		make_qp(id);
-		EQ(rdma_connect(id, &cp), 0);
-		expect(ch, RDMA_CM_EVENT_ESTABLISHED, 0);
-		EQ(rdma_disconnect(id), 0);
-		expect(ch, RDMA_CM_EVENT_DISCONNECTED, 0);
-		rdma_destroy_ep(id);
-	}
-	rdma_destroy_event_channel(ch);
-	return NULL;
-}
-
-/* Many threads, one listener with a backlog of two. */
-static void crowd(void)
-{
-	enum { THREADS = 8 };
-	struct rdma_event_channel *ch = rdma_create_event_channel();
-	struct rdma_conn_param cp = { .rnr_retry_count = 7 };
-	int each = 40, ended = 0;
-	struct rdma_cm_event *ev;
-	struct rdma_cm_id *l;
-	pthread_t t[THREADS];
-
-	EQ(rdma_create_id(ch, &l, NULL, RDMA_PS_TCP), 0);
-	EQ(rdma_bind_addr(l, addr("0.0.0.0", 5000)), 0);
-	EQ(rdma_listen(l, 2), 0);
-	for (int i = 0; i < THREADS; i++)
-		EQ(pthread_create(&t[i], NULL, client_thread, &each), 0);
-	while (ended < THREADS * each) {
-		struct rdma_cm_id *id;
-		enum rdma_cm_event_type type;
-
-		EQ(rdma_get_cm_event(ch, &ev), 0);
-		id = ev->id;
-		type = ev->event;
-		rdma_ack_cm_event(ev);
-		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
-			make_qp(id);
-			EQ(rdma_accept(id, &cp), 0);
-		} else if (type == RDMA_CM_EVENT_DISCONNECTED) {
-			EQ(rdma_disconnect(id), 0);
-			rdma_destroy_ep(id);
-			ended++;
-		} else {
-			EQ(type, RDMA_CM_EVENT_ESTABLISHED);
-		}
-	}
-	for (int i = 0; i < THREADS; i++)
-		EQ(pthread_join(t[i], NULL), 0);
-	EQ(rdma_destroy_id(l), 0);
-	rdma_destroy_event_channel(ch);
-	EQ(live_now().ids + live_now().qps + live_now().channels, 0);
-}
-
 const struct test more_tests[] = {
 	{ "datagram", "", datagram },
 	{ "datagram-ib", "device type=ib ip=10.77.0.1", datagram },
+	{ "af-ib", "device type=ib gid=fe80::7", af_ib },
+	{ "wildcard", "", wildcard },
 	{ "group", "", group },
 	{ "group-ib", "device type=ib ip=10.77.0.1", group },
 	{ "two-devices", "device name=first ip=10.77.0.1/24; device name=second type=iwarp ip=10.78.0.1/24",
 	  two_devices },
-	{ "forked", "", forked },
-	{ "fork-connects", "", fork_connects },
-	{ "killed", "", killed },
-	{ "crowd", "", crowd },
 	{ NULL, NULL, NULL },
 };

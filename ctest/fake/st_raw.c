@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
+#include <sys/un.h>
 
 #define FK_ST_RAW
 #include "st.h"
@@ -156,10 +157,14 @@ static void raw_netlink(void)
 	socklen_t size = sizeof(from);
 	char buf[512] __attribute__((aligned(8)));
 	const struct nlmsghdr *h = (const struct nlmsghdr *)buf;
-	int s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	ssize_t n;
+	int s;
 
+	errno = 0;
+	s = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
 	CHECK(s >= 0);
+	/* Nothing that worked may touch errno. */
+	EQ(errno, 0);
 	EQ(sendto(s, &ask, sizeof(ask), 0, (struct sockaddr *)&to, sizeof(to)), sizeof(ask));
 	n = recvfrom(s, buf, sizeof(buf), 0, (struct sockaddr *)&from, &size);
 	CHECK(n > (ssize_t)sizeof(*h));
@@ -174,9 +179,38 @@ static void raw_netlink(void)
 	close(s);
 }
 
+/* Other files and another ibacm than the machine's. */
+static void mapped_paths(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int l = socket(AF_UNIX, SOCK_STREAM, 0), c = socket(AF_UNIX, SOCK_STREAM, 0), fd;
+	struct stat st;
+	FILE *f;
+
+	CHECK((fd = open("/nowhere/else/selftest", O_RDONLY)) >= 0);
+	close(fd);
+	EQ(stat("/nowhere/else/selftest", &st), 0);
+	EQ(access("/nowhere/else/selftest", X_OK), 0);
+	FAILS(open("/nowhere/elsewhere/selftest", O_RDONLY), ENOENT);
+	CHECK((f = fopen("/nowhere/else/selftest", "r")) != NULL);
+	fclose(f);
+	snprintf(un.sun_path, sizeof(un.sun_path), "selftest-%d.sock", (int)getpid());
+	EQ(bind(l, (struct sockaddr *)&un, sizeof(un)), 0);
+	EQ(listen(l, 1), 0);
+	EQ(connect(c, (struct sockaddr *)&un, sizeof(un)), 0);
+	unlink(un.sun_path);
+	close(c);
+	c = socket(AF_UNIX, SOCK_STREAM, 0);
+	snprintf(un.sun_path, sizeof(un.sun_path), "/nowhere/else/none.sock");
+	FAILS(connect(c, (struct sockaddr *)&un, sizeof(un)), ENOENT);
+	close(c);
+	close(l);
+}
+
 const struct test raw_tests[] = {
+	{ "mapped-paths", "", mapped_paths },
 	{ "refusals", "", refusals },
-	{ "raw-netlink", "", raw_netlink },
+	{ "raw-netlink", "peer 10.77.0.9", raw_netlink },
 	{ "new-commands", "device type=ib ip=10.77.0.1; service name=printer id=0x42", new_commands },
 	{ NULL, NULL, NULL },
 };

@@ -173,6 +173,13 @@ static void lost_and_late(void)
 	expect(p.cch, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	expect(p.sch, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	pair_close(&p);
+	/* The other side says nothing at all. */
+	script("kernel dreq_timeout=20");
+	pair_open(&p, RDMA_PS_TCP, 5000);
+	EQ(rdma_disconnect(p.cli), 0);
+	expect(p.cch, RDMA_CM_EVENT_DISCONNECTED, -ETIMEDOUT);
+	expect(p.sch, RDMA_CM_EVENT_DISCONNECTED, 0);
+	pair_close(&p);
 }
 
 static void handles(void)

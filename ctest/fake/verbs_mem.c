@@ -24,7 +24,7 @@ void fk_verbs_locks_init(struct fk_kernel *k, pthread_mutexattr_t *a)
 	v->heap_end = k->size;
 }
 
-static __thread int cancel_state;
+static __thread int cancel_state, saved_errno;
 
 void fk_vlock(void)
 {
@@ -32,6 +32,7 @@ void fk_vlock(void)
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	cancel_state = old;
+	saved_errno = errno;
 	if (pthread_mutex_lock(&fk_v->lock) == EOWNERDEAD)
 		pthread_mutex_consistent(&fk_v->lock);
 }
@@ -40,6 +41,7 @@ void fk_vunlock(void)
 {
 	int old = cancel_state;
 
+	errno = saved_errno;
 	pthread_mutex_unlock(&fk_v->lock);
 	pthread_setcancelstate(old, NULL);
 }

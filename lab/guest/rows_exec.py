@@ -28,11 +28,12 @@ class Library:
 
 
 def reference_library():
-    """The distribution's; the series is its package version, c44 or c65."""
-    files = glob.glob("/usr/lib/*/librdmacm.so.1.*")
-    series = max((int(name.split(".")[-2]) for name in files), default=0)
-    preload = next(iter(glob.glob("/usr/lib/*/rsocket/librspreload.so")), "")
-    return Library("c", f"c{series}", True, None, preload)
+    """The distribution's own, whatever else is installed; the series is its package version, c44 or c65."""
+    files = glob.glob("/usr/lib/*/librdmacm.so.1.?.*.0")
+    if not files:
+        raise SystemExit("no librdmacm of the distribution here")
+    folder = os.path.dirname(files[0])
+    return Library("c", "c" + files[0].split(".")[-2], True, folder, folder + "/rsocket/librspreload.so")
 
 
 def library_under_test(folder):
@@ -103,10 +104,7 @@ class Runner:
         return re.sub(r"\bRS=1 ", f"LD_PRELOAD={library.preload} ", text)
 
     def start(self, text, library, log):
-        environment = dict(os.environ)
-        environment.pop("LD_LIBRARY_PATH", None)
-        if library.folder:
-            environment["LD_LIBRARY_PATH"] = library.folder
+        environment = dict(os.environ, LD_LIBRARY_PATH=library.folder)
         return subprocess.Popen(["sh", "-c", self.command(text, library)], stdin=subprocess.DEVNULL, stdout=log,
                                 stderr=subprocess.STDOUT, start_new_session=True, env=environment)
 

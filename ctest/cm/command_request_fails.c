@@ -1,5 +1,4 @@
 /*
- * differs: C-12, #30
  * The set-up of a request's id fails: the peer is rejected, and the server learns of later requests.
  */
 #include "trace.h"

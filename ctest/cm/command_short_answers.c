@@ -1,5 +1,4 @@
 /*
- * differs: 586ad268d, C-25
  * Every command of a life whose write takes nothing, too little or too much is an error, never a success.
  */
 #include "trace.h"

@@ -1,5 +1,4 @@
 /*
- * differs: 586ad268d
  * An event whose read comes back short or long is an error and no event.
  */
 #include "trace.h"

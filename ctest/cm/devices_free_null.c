@@ -1,5 +1,4 @@
 /*
- * differs: C-6
  * Freeing no list is nothing.
  */
 #include "trace.h"

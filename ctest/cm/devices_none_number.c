@@ -1,5 +1,4 @@
 /*
- * differs: #18
  * fake: nodevices
  * A machine without a device: the number is 0.
  */

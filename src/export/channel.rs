@@ -50,7 +50,7 @@ use libc::{c_char, c_int};
 /// rdma_cm(7)
 #[unsafe(no_mangle)]
 pub extern "C" fn rdma_create_event_channel() -> *mut rdma_event_channel {
-    Channel::create().map(Channel::into_c).into_c()
+    keeping_errno(Channel::create).map(Channel::into_c).into_c()
 }
 
 /// Closes an event channel.

@@ -1,0 +1,39 @@
+/*
+ * The parent of a daemon exits: the child goes on with what it inherited.
+ */
+#include "trace.h"
+
+static struct rdma_cm_id *id;
+static struct rdma_event_channel *ch;
+
+static void daemonised(void *arg)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		_exit(0);
+	usleep(300000);
+	CALL(rdma_listen(id, 1));
+	CALL(rdma_destroy_id(id));
+}
+
+static void parent(void *arg)
+{
+	ch = channel();
+	id = bound(ch, RDMA_PS_TCP, "10.77.0.1:7471");
+	daemonised(NULL);
+}
+
+int main(void)
+{
+	int fds[2];
+	char end;
+
+	if (pipe(fds))
+		return 3;
+	in_child("parent", parent, NULL);
+	close(fds[1]);
+	say("all ended: %zd", read(fds[0], &end, 1));
+	return 0;
+	return done();
+}

@@ -1,13 +1,15 @@
 /*
  * rdma_resolve_addrinfo, rdma_query_addrinfo and rdma_write_cm_event where both libraries do the same.
  *
- * stand-in: device name=ib0 type=ib ip=10.77.0.1/24; device name=roce0 ip=10.78.0.1/24;
- *           service id=0x1234 name=svc gid=fe80::7 pkey=0x8001;
- *           service id=0x1234 name=svc2 gid=fe80::8 pkey=0xffff
- *
  * Left out: names that do not exist, which ours reports as an event (see resolve_own.c), and calls that
  * fail, where the C library stores negative numbers or -1 in errno. The type of queue pair is no wish
- * here, as the C library forgets it for services.
+ * here, as the C library forgets it for services. What is expected was said by version 65.
+ *
+ * theirs: absent
+ * fake: device name=ib0 type=ib ip=10.77.0.1/24
+ * fake: device name=roce0 ip=10.78.0.1/24
+ * fake: service id=0x1234 name=svc gid=fe80::7 pkey=0x8001
+ * fake: service id=0x1234 name=svc2 gid=fe80::8 pkey=0xffff
  */
 #include "resolve.h"
 

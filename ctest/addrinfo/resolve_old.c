@@ -2,7 +2,10 @@
  * A kernel that has no commands beyond JOIN_MCAST: everything new fails with ENOSYS, and nothing else
  * is disturbed. The C library passes the kernel's EINVAL on, or -1 as errno.
  *
- * stand-in: device name=ib0 type=ib ip=10.77.0.1/24; kernel max_cmd=22
+ * differs: report 14
+ * theirs: absent
+ * fake: device name=ib0 type=ib ip=10.77.0.1/24
+ * fake: kernel max_cmd=22
  */
 #include "resolve.h"
 

@@ -3,7 +3,7 @@
 use super::names::{self, Name};
 use super::{Entry, Failure, Hints, native, route, service};
 use crate::device;
-use crate::error::{Errno, Result as OwnResult};
+use crate::error::{Errno, Result as OwnResult, quietly};
 use crate::memory::try_vec;
 use crate::types::{AF_IB, RAI_DNS, RAI_PASSIVE, RAI_SA, RDMA_PS_TCP, RDMA_PS_UDP};
 use libc::c_int;
@@ -38,6 +38,10 @@ impl<'a> Question<'a> {
 
 /// All addresses, the best first. The C library gives the first one only, with the same contents.
 pub(crate) fn lookup(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
+    quietly(|| answer(question))
+}
+
+fn answer(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
     if question.is_empty() {
         return Err(Failure::Own(Errno::EINVAL));
     }

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::abi;
-use crate::error::{Errno, Result};
+use crate::error::{Errno, Result, quietly};
 use crate::log;
 use crate::types::RDMA_CM_EVENT_USER;
 use once_cell::sync::OnceCell;
@@ -121,7 +121,7 @@ pub(crate) fn takes_events(fd: RawFd) -> bool {
     static ANSWER: OnceCell<bool> = OnceCell::new();
     *ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
-        !matches!(submit(fd, probe, 0), Err(Errno::EINVAL | Errno::ENOSYS))
+        !matches!(quietly(|| submit(fd, probe, 0)), Err(Errno::EINVAL | Errno::ENOSYS))
     })
 }
 

@@ -40,7 +40,8 @@ pub(crate) unsafe fn create(
         outcome = unsafe { from_entry(entry, pd, attr.as_deref_mut()) };
         match outcome {
             // What the address has nothing to do with fails alike for the next one.
-            Ok(_) | Err(Errno::EINTR | Errno::ENOMEM | Errno::EMFILE) => break,
+            // A port in use is not free because the name has another address.
+            Ok(_) | Err(Errno::EINTR | Errno::ENOMEM | Errno::EMFILE | Errno::EADDRINUSE) => break,
             Err(_) => next = entry.ai_next,
         }
     }

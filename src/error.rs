@@ -1,4 +1,8 @@
 //! The one error type: a positive errno. `export::ret` is the only place that stores it for C.
+//!
+//! # Safety
+//! Writes the thread's errno.
+#![allow(unsafe_code)]
 
 use std::num::NonZeroI32;
 
@@ -63,6 +67,18 @@ impl Errno {
     }
 }
 
+/// Runs what may fail inside and succeed all the same: the thread's errno does not tell of it.
+pub(crate) fn quietly<R>(work: impl FnOnce() -> R) -> R {
+    // SAFETY: the location is valid for the life of the thread.
+    let place = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *place };
+    let result = work();
+    // SAFETY: as above.
+    unsafe { *place = before };
+    result
+}
+
 impl std::fmt::Debug for Errno {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.name() {
@@ -95,6 +111,15 @@ mod tests {
         for (given, kept) in [(22, 22), (-22, 22), (0, libc::EIO), (i32::MIN, i32::MAX)] {
             assert_eq!(Errno::of(given).raw(), kept);
         }
+    }
+
+    #[test]
+    fn quiet_work_leaves_errno_alone() {
+        let failing = || std::fs::File::open("/nowhere").map(drop);
+        assert!(failing().is_err());
+        let before = Errno::last();
+        assert!(super::quietly(|| std::fs::File::open("/dev/null/nowhere").map(drop)).is_err());
+        assert_eq!(Errno::last(), before);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::error::{Errno, Result};
 use crate::event::{self, Message};
 use crate::id::Id;
 use crate::types::*;
+use std::time::Instant;
 
 /// What a synchronous id may wait for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,7 @@ pub(crate) enum Operation {
     Disconnect,
     JoinMulticast,
     Request,
+    ResolveAddrinfo,
 }
 
 #[derive(PartialEq, Eq, Debug)]
@@ -42,6 +44,7 @@ fn outcome(operation: Operation, event: rdma_cm_event_type, status: i32) -> Outc
         Operation::Disconnect => event == RDMA_CM_EVENT_DISCONNECTED,
         Operation::JoinMulticast => event == RDMA_CM_EVENT_MULTICAST_JOIN,
         Operation::Request => event == RDMA_CM_EVENT_CONNECT_REQUEST,
+        Operation::ResolveAddrinfo => event == RDMA_CM_EVENT_ADDRINFO_RESOLVED,
     };
     if asked_for && status == 0 {
         return Outcome::Done;
@@ -79,8 +82,17 @@ impl Id {
 
     /// Waits for the event of `operation` or one that ends it.
     pub(crate) fn wait_for(&self, operation: Operation) -> Result<(Box<Message>, Result<()>)> {
+        self.wait_until(operation, None)
+    }
+
+    /// As `wait_for`, with a deadline that holds whatever the environment says.
+    pub(crate) fn wait_until(
+        &self,
+        operation: Operation,
+        deadline: Option<Instant>,
+    ) -> Result<(Box<Message>, Result<()>)> {
         self.drop_kept_event();
-        let deadline = deadline::from_now();
+        let deadline = [deadline, deadline::from_now()].into_iter().flatten().min();
         let file = self.file();
         loop {
             let message = event::next(&file, deadline)?;
@@ -107,6 +119,7 @@ mod tests {
             (Operation::Disconnect, RDMA_CM_EVENT_DISCONNECTED),
             (Operation::JoinMulticast, RDMA_CM_EVENT_MULTICAST_JOIN),
             (Operation::Request, RDMA_CM_EVENT_CONNECT_REQUEST),
+            (Operation::ResolveAddrinfo, RDMA_CM_EVENT_ADDRINFO_RESOLVED),
         ];
         for (operation, own) in operations {
             for event in 0..25 {

@@ -5,6 +5,8 @@
  * others unasked (report 33), a reply without a path or source crashes it (A-4, A-5), and a silent
  * daemon stops it for good (A-2; see acm_wrong.c). The transaction number is not printed, it is always
  * zero there.
+ *
+ * fake: device name=ib0 type=ib ip=10.77.0.1/24,10.77.0.2/24,10.77.0.4/24,fd00:77::1/64
  */
 #include "ibacm.h"
 

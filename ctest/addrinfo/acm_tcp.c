@@ -1,4 +1,8 @@
-/* Finds ibacm on the TCP port that its port file names, before its Unix socket. */
+/*
+ * Finds ibacm on the TCP port that its port file names, before its Unix socket.
+ *
+ * fake: device name=ib0 type=ib ip=10.77.0.1/24
+ */
 #include "ibacm.h"
 
 int main(void)

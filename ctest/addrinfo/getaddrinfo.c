@@ -1,8 +1,8 @@
 /*
  * rdma_getaddrinfo with every kind of question that needs no name server and no ibacm.
  *
- * Only the first entry is printed: the C library never gives more (fault A-7, which ours repairs;
- * see list.c). Needs a device, because both libraries refuse to work without one.
+ * Only the first entry is printed: the C library never gives more (fault A-7, which ours repairs; see
+ * list.c). Needs a device, because both libraries refuse to work without one.
  */
 #include "trace.h"
 

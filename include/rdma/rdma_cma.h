@@ -628,6 +628,8 @@ int rdma_resolve_addr(struct rdma_cm_id *id,
  *   Finds the path through the fabric. The outcome is RDMA_CM_EVENT_ROUTE_RESOLVED or
  *   RDMA_CM_EVENT_ROUTE_ERROR. After the former, id->route has the path records (none on iWARP), and
  *   rdma_connect may follow.
+ *   On InfiniBand the daemon ibacm, where it runs, is asked first, as in rdma_getaddrinfo: until it
+ *   answers the call waits, timeout_ms or two seconds at most.
  *
  * Return value:
  *   0, or -1 with errno. For an asynchronous id 0 means that the resolution has begun.
@@ -1379,16 +1381,16 @@ int rdma_get_remote_ece(struct rdma_cm_id *id, struct ibv_ece *ece);
  *
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
- *   EINVAL: id is NULL, event is not RDMA_CM_EVENT_USER, or the kernel has no such events.
+ *   EINVAL: id is NULL, or event is not RDMA_CM_EVENT_USER.
  *   ENODATA: the kernel did not take the command.
  *   ENOMEM: out of memory.
- *   ENOSYS: not available.
+ *   ENOSYS: the kernel is too old.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
  *   Other values are the kernel's or the device's.
  *
  * Notes:
- *   Needs a kernel that lets programs write events (6.17 or later).
+ *   Needs a kernel that lets programs write events (6.18 or later).
  *
  * Thread safety:
  *   Any thread, as long as none destroys the id.
@@ -1695,7 +1697,15 @@ int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
  *   ai_src_addr: the local address to use, without RAI_PASSIVE, of ai_src_len bytes.
  *   ai_dst_addr: the peer's address, of ai_dst_len bytes, where neither node nor service is
  *       given.
+ *   ai_route: the wished path, a struct ibv_path_record or a struct ibv_path_data.
  *   With AF_IB, RAI_FAMILY and RAI_NUMERICHOST, node is the text of a GID.
+ *   Where the daemon ibacm runs, it is asked for the route to the first address (ai_route). With
+ *   AF_IB an entry with the native addresses of this route goes before the others; ai_connect then
+ *   holds what has to go before the private data of rdma_connect, as rdma_create_ep does it.
+ *   With RAI_SA in ai_flags, service is the number or the name of a service that the subnet
+ *   administrator of an InfiniBand fabric knows, and the entries are the places where it is offered.
+ *   The fabric of the hinted local address is asked, or that of each port until one knows the
+ *   service.
  *
  * Return value:
  *   0, an EAI_ number of getaddrinfo for gai_strerror, or -1 with errno. EAI_BADFLAGS is -1 too and
@@ -1703,12 +1713,18 @@ int rdma_leave_multicast(struct rdma_cm_id *id, struct sockaddr *addr);
  *
  * Errors:
  *   EINVAL: res is NULL, or all of node, service and hints are, or an address in the hints is
- *       shorter than its family.
- *   ENODEV: the machine has no RDMA device.
+ *       shorter than its family, or RAI_SA comes without a service.
+ *   ENODEV: the machine has no RDMA device, or with RAI_SA no connected InfiniBand port.
+ *   ENOENT: no fabric knows the service.
  *   ENOMEM: out of memory.
+ *   ENOSYS: the kernel is too old for RAI_SA.
+ *   EOPNOTSUPP: RAI_SA comes with a node or with RAI_DNS.
  *
  * Notes:
  *   The C library returns the first entry only. rdma_create_ep tries one after the other.
+ *   ibacm is asked for two seconds at most, or as many milliseconds as RDMACM_IBACM_TIMEOUT_MS in
+ *   the environment says, 0 for never. RAI_NUMERICHOST and RAI_NOROUTE ask it only for what it knows
+ *   already. A daemon that is not there, or did not answer, is left alone for five seconds.
  *
  * Thread safety:
  *   Any thread at any time.
@@ -1747,10 +1763,10 @@ void rdma_freeaddrinfo(struct rdma_addrinfo *res);
  * Starts to translate names; the outcome comes as an event.
  *
  * Arguments:
- *   id: an id that has no address yet.
+ *   id: any id; with RAI_SA one that is bound to an InfiniBand port.
  *   node: as in rdma_getaddrinfo.
- *   service: as in rdma_getaddrinfo, or with RAI_SA the name of a service that the subnet
- *       administrator knows.
+ *   service: as in rdma_getaddrinfo, or with RAI_SA the number or the name, of at most 63 bytes,
+ *       of a service that the subnet administrator knows.
  *   hints: wishes, or NULL. Only read during the call.
  *
  * Description:
@@ -1758,24 +1774,33 @@ void rdma_freeaddrinfo(struct rdma_addrinfo *res);
  *   after which rdma_query_addrinfo gives the list, or RDMA_CM_EVENT_ADDRINFO_ERROR. Two more flags
  *   choose who is asked:
  *   RAI_DNS: the resolver of the system. The default.
- *   RAI_SA: the InfiniBand subnet administrator.
+ *   RAI_SA: the InfiniBand subnet administrator, once for an id.
+ *   The status of the error event is a negative errno value; ENOENT stands for names that do not
+ *   exist. An id can be destroyed or moved to another channel at any time meanwhile, neither waits
+ *   for a name server.
  *
  * Return value:
  *   0, or -1 with errno. For an asynchronous id 0 means that the look-up has begun.
  *
  * Errors:
+ *   EAGAIN: no thread could be started.
  *   EBADF: the event channel of the id was destroyed.
- *   EINVAL: id is NULL, neither node nor service is given, or both flags are.
+ *   EBUSY: an earlier look-up is under way, or its answer was not taken.
+ *   EINTR: synchronous id: a signal came. The look-up is given up.
+ *   EINVAL: id is NULL, nothing is asked for, an address in the hints is shorter than its
+ *       family, or with RAI_SA the service is missing or too long, the id is not bound, or asked
+ *       before.
  *   ENODATA: the kernel did not take the command.
+ *   ENOENT: the name or service does not exist (synchronous ids).
  *   ENOMEM: out of memory.
- *   ENOSYS: not available.
+ *   ENOSYS: the kernel is too old.
  *   ENXIO: the device was removed.
- *   EOPNOTSUPP: the kernel cannot ask the subnet administrator, or write events.
+ *   EOPNOTSUPP: RAI_SA comes with a node or with RAI_DNS, or the port is no InfiniBand port.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
  *   Other values are the kernel's or the device's.
  *
  * Notes:
- *   RAI_SA needs a kernel that resolves InfiniBand services (6.17 or later).
+ *   Needs a kernel that resolves InfiniBand services and lets programs write events (6.18 or later).
  *
  * Thread safety:
  *   One thread at a time per id; any number of ids in any number of threads.
@@ -1789,7 +1814,7 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id,
                           const struct rdma_addrinfo *hints);
 
 /**
- * Reads what rdma_resolve_addrinfo found.
+ * Takes what rdma_resolve_addrinfo found.
  *
  * Arguments:
  *   id: the id, after RDMA_CM_EVENT_ADDRINFO_RESOLVED.
@@ -1797,20 +1822,15 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *id,
  *       written on failure.
  *
  * Description:
- *   The list is as one of rdma_getaddrinfo.
+ *   The list is as one of rdma_getaddrinfo. It can be taken once; the next look-up can begin then.
  *
  * Return value:
  *   0, or -1 with errno.
  *
  * Errors:
- *   EBADF: the event channel of the id was destroyed.
  *   EINVAL: id or info is NULL.
- *   ENODATA: the kernel did not take the command.
- *   ENOMEM: out of memory.
- *   ENOSYS: not available.
- *   ENXIO: the device was removed.
- *   EPERM: the caller is a child of fork, and the process that made the id still runs.
- *   Other values are the kernel's or the device's.
+ *   ENOENT: there is no answer, or not yet.
+ *   ENOMEM: out of memory; the answer can still be taken.
  *
  * Thread safety:
  *   One thread at a time per id; any number of ids in any number of threads.

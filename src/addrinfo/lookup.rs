@@ -1,11 +1,11 @@
 //! What rdma_getaddrinfo answers to a question.
 
 use super::names::{self, Name};
-use super::{Entry, Failure, Hints, native, route};
+use super::{Entry, Failure, Hints, native, route, service};
 use crate::device;
-use crate::error::Errno;
+use crate::error::{Errno, Result as OwnResult, quietly};
 use crate::memory::try_vec;
-use crate::types::{AF_IB, RAI_PASSIVE, RDMA_PS_TCP, RDMA_PS_UDP};
+use crate::types::{AF_IB, RAI_DNS, RAI_PASSIVE, RAI_SA, RDMA_PS_TCP, RDMA_PS_UDP};
 use libc::c_int;
 use rdma_sys::ibv_qp_type;
 use std::ffi::CStr;
@@ -17,15 +17,40 @@ pub(crate) struct Question<'a> {
     pub(crate) hints: Option<Hints>,
 }
 
+impl<'a> Question<'a> {
+    /// Nothing to answer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.node.is_none() && self.service.is_none() && self.hints.is_none()
+    }
+
+    /// The service that the fabric is to be asked for. It needs no node, and names are something else.
+    pub(super) fn service_wanted(&self) -> OwnResult<Option<&'a CStr>> {
+        let flags = self.hints.map_or(0, |hints| hints.flags);
+        if flags & RAI_SA == 0 {
+            return Ok(None);
+        }
+        if flags & RAI_DNS != 0 || self.node.is_some() {
+            return Err(Errno::EOPNOTSUPP);
+        }
+        self.service.ok_or(Errno::EINVAL).map(Some)
+    }
+}
+
 /// All addresses, the best first. The C library gives the first one only, with the same contents.
 pub(crate) fn lookup(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
-    let named = question.node.is_some() || question.service.is_some();
-    if !named && question.hints.is_none() {
+    quietly(|| answer(question))
+}
+
+fn answer(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
+    if question.is_empty() {
         return Err(Failure::Own(Errno::EINVAL));
     }
     device::require_any()?;
     let hints = question.hints.unwrap_or_default();
-    let mut entries = if named {
+    if let Some(service) = question.service_wanted()? {
+        return service::lookup(service, &hints);
+    }
+    let mut entries = if question.node.is_some() || question.service.is_some() {
         let names = names::resolve(question.node, question.service, question.hints.as_ref())?;
         from_names(&names, &hints)?
     } else {

@@ -5,6 +5,8 @@
 //! | `hints` | reads what the caller wishes |
 //! | `names` | asks the resolver of the C library |
 //! | `lookup` | makes entries of the answers, by the rules of rdma_getaddrinfo(3) |
+//! | `resolve` | the same without blocking, and where the answer waits |
+//! | `service` | services that the fabric knows |
 //! | `route` | adds paths, from the daemon that `acm` talks to |
 //! | `native` | InfiniBand addresses made from GIDs and ports |
 //! | `list` | entries as the list that C programs get |
@@ -15,11 +17,14 @@ mod list;
 mod lookup;
 mod names;
 mod native;
+mod resolve;
 mod route;
+mod service;
 
 pub(crate) use hints::Hints;
 pub(crate) use list::{free, into_c};
 pub(crate) use lookup::{Question, lookup};
+pub(crate) use resolve::{Resolution, query, resolve, service_failed, service_found, take_names};
 pub(crate) use route::route_for;
 
 use crate::error::Errno;
@@ -53,6 +58,26 @@ pub(crate) enum Failure {
     System(Errno),
     /// The library's own.
     Own(Errno),
+}
+
+impl Failure {
+    /// For events, whose status has no room for EAI_ codes.
+    fn errno(self) -> Errno {
+        match self {
+            Failure::System(error) | Failure::Own(error) => error,
+            Failure::Resolver(code) => match code {
+                libc::EAI_AGAIN => Errno::EAGAIN,
+                libc::EAI_MEMORY => Errno::ENOMEM,
+                libc::EAI_BADFLAGS => Errno::EINVAL,
+                libc::EAI_FAMILY => Errno::EAFNOSUPPORT,
+                libc::EAI_SOCKTYPE => Errno::EPROTONOSUPPORT,
+                libc::EAI_FAIL => Errno::EIO,
+                libc::EAI_OVERFLOW => Errno::EOVERFLOW,
+                // Names and services that do not exist, or not in this family.
+                _ => Errno::ENOENT,
+            },
+        }
+    }
 }
 
 impl From<Errno> for Failure {

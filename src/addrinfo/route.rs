@@ -3,6 +3,7 @@
 use super::acm::{self, Question};
 use super::native::{Native, Service};
 use super::{Entry, Hints};
+use crate::error::quietly;
 use crate::id::Id;
 use crate::memory::try_vec;
 use crate::types::{AF_IB, RAI_NOROUTE, RAI_NUMERICHOST, SocketAddress};
@@ -108,7 +109,8 @@ pub(crate) fn route_for(id: &Id, timeout_ms: c_int) -> Option<Vec<u8>> {
         ..Question::default()
     };
     let limit = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
-    acm::ask(&question, limit).map(|reply| reply.route).filter(|route| !route.is_empty())
+    let reply = quietly(|| acm::ask(&question, limit))?;
+    (!reply.route.is_empty()).then_some(reply.route)
 }
 
 #[cfg(test)]

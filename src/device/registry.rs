@@ -92,6 +92,18 @@ pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
     Ok(device)
 }
 
+/// The ports of all devices that are connected to an InfiniBand fabric.
+pub(crate) fn infiniband_ports() -> Result<Vec<(Arc<Device>, u8)>> {
+    let mut found = Vec::new();
+    for device in openable()? {
+        for port in device.active_infiniband_ports() {
+            found.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+            found.push((Arc::clone(&device), port));
+        }
+    }
+    Ok(found)
+}
+
 /// All devices that can be opened now, in the order of the system.
 pub(super) fn openable() -> Result<Vec<Arc<Device>>> {
     let mut devices = refresh(registry()?)?;

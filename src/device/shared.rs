@@ -6,12 +6,12 @@
 #![allow(unsafe_code)]
 
 use super::list::{DeviceList, Identity, name_of};
-use crate::error::Result;
+use crate::error::{Errno, Result};
 use crate::log;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use rdma_sys::ibv_device;
+use rdma_sys::{ibv_device, ibv_port_state};
 use std::sync::Arc;
 
 const LINK_LAYER_INFINIBAND: u8 = 1;
@@ -107,6 +107,32 @@ impl Device {
             .checked_sub(1)
             .and_then(|index| ports.get(index))
             .is_some_and(|infiniband| *infiniband)
+    }
+
+    pub(super) fn active_infiniband_ports(&self) -> impl Iterator<Item = u8> {
+        let ports = self.opened.get().map_or(0, |opened| opened.infiniband_ports.len());
+        (1..=u8::try_from(ports).unwrap_or(u8::MAX)).filter(|port| {
+            self.is_infiniband(*port)
+                && self
+                    .context()
+                    .and_then(|context| context.query_port(*port))
+                    .is_ok_and(|attr| attr.state == ibv_port_state::IBV_PORT_ACTIVE)
+        })
+    }
+
+    /// The GIDs of a port that are set.
+    pub(crate) fn gids(&self, port: u8) -> Result<Vec<[u8; 16]>> {
+        let context = self.context()?;
+        let length = context.query_port(port)?.gid_tbl_len;
+        let mut gids = Vec::new();
+        for index in 0..length {
+            let gid = context.query_gid(port, index)?;
+            if gid != [0; 16] {
+                gids.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+                gids.push(gid);
+            }
+        }
+        Ok(gids)
     }
 
     /// Counts a user of the shared protection domain, which the first one makes.

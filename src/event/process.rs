@@ -2,6 +2,7 @@
 
 use super::DeviceFile;
 use super::message::{Message, Report, Room};
+use crate::addrinfo;
 use crate::conn;
 use crate::deadline;
 use crate::error::{Errno, Result};
@@ -133,7 +134,18 @@ fn process(report: Report, event: &abi::EventResponse, room: Room) -> Option<Box
                 message.set_join_context(membership.context());
             }
         }
+        RDMA_CM_EVENT_ADDRINFO_RESOLVED => {
+            if let Err(error) = addrinfo::service_found(&id) {
+                message.set_outcome(RDMA_CM_EVENT_ADDRINFO_ERROR, -error.raw());
+            }
+        }
+        RDMA_CM_EVENT_ADDRINFO_ERROR => addrinfo::service_failed(&id),
         RDMA_CM_EVENT_USER => message.set_arg(event.arg()),
+        // Only the library writes these; one that nobody waits for is given back at once.
+        RDMA_CM_EVENT_INTERNAL => match addrinfo::take_names(&id, event.arg())? {
+            Ok(()) => message.set_outcome(RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0),
+            Err(error) => message.set_outcome(RDMA_CM_EVENT_ADDRINFO_ERROR, -error.raw()),
+        },
         _ => copy_parameters(&mut message, &id, event),
     }
     Some(message)

@@ -4,7 +4,8 @@
 use super::arg;
 use super::ret::IntoC;
 use crate::addrinfo::{self, Failure, Hints, Question};
-use crate::error::{Errno, Result};
+use crate::error::Result;
+use crate::id::Id;
 use crate::types::{rdma_addrinfo, rdma_cm_id};
 use libc::{c_char, c_int};
 use std::ffi::CStr;
@@ -50,7 +51,18 @@ unsafe fn question<'a>(
 /// - `ai_dst_addr`: the peer's address, of `ai_dst_len` bytes, where neither node nor service
 ///   is given.
 ///
+/// - `ai_route`: the wished path, a struct ibv_path_record or a struct ibv_path_data.
+///
 /// With AF_IB, RAI_FAMILY and RAI_NUMERICHOST, `node` is the text of a GID.
+///
+/// Where the daemon ibacm runs, it is asked for the route to the first address (`ai_route`). With
+/// AF_IB an entry with the native addresses of this route goes before the others; `ai_connect`
+/// then holds what has to go before the private data of rdma_connect, as rdma_create_ep does it.
+///
+/// With RAI_SA in `ai_flags`, `service` is the number or the name of a service that the subnet
+/// administrator of an InfiniBand fabric knows, and the entries are the places where it is
+/// offered. The fabric of the hinted local address is asked, or that of each port until one
+/// knows the service.
 ///
 /// # Return value
 ///
@@ -61,13 +73,20 @@ unsafe fn question<'a>(
 /// # Errors
 ///
 /// - `EINVAL`: `res` is NULL, or all of `node`, `service` and `hints` are, or an address in the
-///   hints is shorter than its family.
-/// - `ENODEV`: the machine has no RDMA device.
+///   hints is shorter than its family, or RAI_SA comes without a service.
+/// - `ENODEV`: the machine has no RDMA device, or with RAI_SA no connected InfiniBand port.
+/// - `ENOENT`: no fabric knows the service.
 /// - `ENOMEM`: out of memory.
+/// - `ENOSYS`: the kernel is too old for RAI_SA.
+/// - `EOPNOTSUPP`: RAI_SA comes with a node or with RAI_DNS.
 ///
 /// # Notes
 ///
 /// The C library returns the first entry only. rdma_create_ep tries one after the other.
+///
+/// ibacm is asked for two seconds at most, or as many milliseconds as `RDMACM_IBACM_TIMEOUT_MS`
+/// in the environment says, 0 for never. RAI_NUMERICHOST and RAI_NOROUTE ask it only for what it
+/// knows already. A daemon that is not there, or did not answer, is left alone for five seconds.
 ///
 /// # Thread safety
 ///
@@ -129,10 +148,10 @@ pub unsafe extern "C" fn rdma_freeaddrinfo(res: *mut rdma_addrinfo) {
 ///
 /// # Arguments
 ///
-/// - `id`: an id that has no address yet.
+/// - `id`: any id; with RAI_SA one that is bound to an InfiniBand port.
 /// - `node`: as in rdma_getaddrinfo.
-/// - `service`: as in rdma_getaddrinfo, or with RAI_SA the name of a service that the subnet
-///   administrator knows.
+/// - `service`: as in rdma_getaddrinfo, or with RAI_SA the number or the name, of at most 63
+///   bytes, of a service that the subnet administrator knows.
 /// - `hints`: wishes, or NULL. Only read during the call.
 ///
 /// # Description
@@ -142,7 +161,11 @@ pub unsafe extern "C" fn rdma_freeaddrinfo(res: *mut rdma_addrinfo) {
 /// RDMA_CM_EVENT_ADDRINFO_ERROR. Two more flags choose who is asked:
 ///
 /// - `RAI_DNS`: the resolver of the system. The default.
-/// - `RAI_SA`: the InfiniBand subnet administrator.
+/// - `RAI_SA`: the InfiniBand subnet administrator, once for an id.
+///
+/// The status of the error event is a negative errno value; ENOENT stands for names that do not
+/// exist. An id can be destroyed or moved to another channel at any time meanwhile, neither waits
+/// for a name server.
 ///
 /// # Return value
 ///
@@ -150,20 +173,27 @@ pub unsafe extern "C" fn rdma_freeaddrinfo(res: *mut rdma_addrinfo) {
 ///
 /// # Errors
 ///
+/// - `EAGAIN`: no thread could be started.
 /// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINVAL`: `id` is NULL, neither `node` nor `service` is given, or both flags are.
+/// - `EBUSY`: an earlier look-up is under way, or its answer was not taken.
+/// - `EINTR`: synchronous id: a signal came. The look-up is given up.
+/// - `EINVAL`: `id` is NULL, nothing is asked for, an address in the hints is shorter than its
+///   family, or with RAI_SA the service is missing or too long, the id is not bound, or asked
+///   before.
 /// - `ENODATA`: the kernel did not take the command.
+/// - `ENOENT`: the name or service does not exist (synchronous ids).
 /// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: not available.
+/// - `ENOSYS`: the kernel is too old.
 /// - `ENXIO`: the device was removed.
-/// - `EOPNOTSUPP`: the kernel cannot ask the subnet administrator, or write events.
+/// - `EOPNOTSUPP`: RAI_SA comes with a node or with RAI_DNS, or the port is no InfiniBand port.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Notes
 ///
-/// RAI_SA needs a kernel that resolves InfiniBand services (6.17 or later).
+/// Needs a kernel that resolves InfiniBand services and lets programs write events (6.18 or
+/// later).
 ///
 /// # Thread safety
 ///
@@ -179,11 +209,14 @@ pub unsafe extern "C" fn rdma_resolve_addrinfo(
     service: *const c_char,
     hints: *const rdma_addrinfo,
 ) -> c_int {
-    let _ = (id, node, service, hints);
-    Err::<(), _>(Errno::ENOSYS).into_c()
+    // SAFETY: a valid id pointer and C strings, or NULL.
+    let (id, node, service) = unsafe { (Id::from_c(id), arg::text(node), arg::text(service)) };
+    // SAFETY: NULL or valid hints.
+    let question = unsafe { question(node, service, hints) };
+    id.and_then(|id| addrinfo::resolve(id, &question?)).into_c()
 }
 
-/// Reads what rdma_resolve_addrinfo found.
+/// Takes what rdma_resolve_addrinfo found.
 ///
 /// # Arguments
 ///
@@ -193,7 +226,7 @@ pub unsafe extern "C" fn rdma_resolve_addrinfo(
 ///
 /// # Description
 ///
-/// The list is as one of rdma_getaddrinfo.
+/// The list is as one of rdma_getaddrinfo. It can be taken once; the next look-up can begin then.
 ///
 /// # Return value
 ///
@@ -201,15 +234,9 @@ pub unsafe extern "C" fn rdma_resolve_addrinfo(
 ///
 /// # Errors
 ///
-/// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINVAL`: `id` or `info` is NULL.
-/// - `ENODATA`: the kernel did not take the command.
-/// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: not available.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-///
-/// Other values are the kernel's or the device's.
+/// - `ENOENT`: there is no answer, or not yet.
+/// - `ENOMEM`: out of memory; the answer can still be taken.
 ///
 /// # Thread safety
 ///
@@ -223,6 +250,13 @@ pub unsafe extern "C" fn rdma_query_addrinfo(
     id: *mut rdma_cm_id,
     info: *mut *mut rdma_addrinfo,
 ) -> c_int {
-    let _ = (id, info);
-    Err::<(), _>(Errno::ENOSYS).into_c()
+    // SAFETY: a valid id pointer and a place for the list, or NULL.
+    let (id, place) = unsafe { (Id::from_c(id), arg::out(info)) };
+    id.and_then(|id| {
+        // Checked first: the answer can be taken only once.
+        let place = place?;
+        *place = addrinfo::query(id)?;
+        Ok(())
+    })
+    .into_c()
 }

@@ -4,7 +4,7 @@
 use super::arg;
 use super::ret::{IntoC, keeping_errno};
 use crate::endpoint;
-use crate::error::Errno;
+use crate::event;
 use crate::id::Id;
 use crate::types::{
     ibv_event_type, rdma_addrinfo, rdma_cm_event_type, rdma_cm_id, rdma_conn_param,
@@ -704,11 +704,10 @@ pub unsafe extern "C" fn rdma_get_remote_ece(id: *mut rdma_cm_id, ece: *mut ibv_
 /// # Errors
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINVAL`: `id` is NULL, `event` is not RDMA_CM_EVENT_USER, or the kernel has no such
-///   events.
+/// - `EINVAL`: `id` is NULL, or `event` is not RDMA_CM_EVENT_USER.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: not available.
+/// - `ENOSYS`: the kernel is too old.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
 ///
@@ -716,7 +715,7 @@ pub unsafe extern "C" fn rdma_get_remote_ece(id: *mut rdma_cm_id, ece: *mut ibv_
 ///
 /// # Notes
 ///
-/// Needs a kernel that lets programs write events (6.17 or later).
+/// Needs a kernel that lets programs write events (6.18 or later).
 ///
 /// # Thread safety
 ///
@@ -732,7 +731,6 @@ pub unsafe extern "C" fn rdma_write_cm_event(
     status: c_int,
     arg: u64,
 ) -> c_int {
-    let _ = (event, status, arg);
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and(Err::<(), _>(Errno::ENOSYS)).into_c()
+    unsafe { Id::from_c(id) }.and_then(|id| event::write(id, event, status, arg)).into_c()
 }

@@ -301,6 +301,9 @@ pub unsafe extern "C" fn rdma_resolve_addr(
 /// RDMA_CM_EVENT_ROUTE_ERROR. After the former, `id->route` has the path records (none on
 /// iWARP), and rdma_connect may follow.
 ///
+/// On InfiniBand the daemon ibacm, where it runs, is asked first, as in rdma_getaddrinfo: until it
+/// answers the call waits, `timeout_ms` or two seconds at most.
+///
 /// # Return value
 ///
 /// 0, or -1 with `errno`. For an asynchronous id 0 means that the resolution has begun.

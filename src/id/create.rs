@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use rdma_sys::ibv_qp_type;
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
+use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -133,6 +134,33 @@ fn allocate(
 
 /// Waits for whoever still holds the id, then frees it.
 ///
+/// A synchronous id that the library makes for itself and destroys on drop.
+pub(crate) struct Temporary(&'static Id);
+
+impl Temporary {
+    pub(crate) fn create(
+        port_space: rdma_port_space,
+        qp_type: ibv_qp_type::Type,
+    ) -> Result<Temporary> {
+        create(None, std::ptr::null_mut(), port_space, qp_type).map(Temporary)
+    }
+}
+
+impl Deref for Temporary {
+    type Target = Id;
+
+    fn deref(&self) -> &Id {
+        self.0
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // SAFETY: borrows of the id end before its owner does. There is nobody to tell of a failure.
+        let _ = unsafe { self.0.destroy() };
+    }
+}
+
 /// # Safety
 /// The id is not used after this.
 unsafe fn free(id: &'static Id) {

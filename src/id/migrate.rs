@@ -23,13 +23,18 @@ impl Id {
             (None, Some(fresh)) => fresh,
             (None, None) => return Err(Errno::EINVAL),
         };
-        let answer = uapi::call(
-            target.file().fd()?,
-            abi::MigrateId { response: 0, id: self.handle(), fd: self.fd()? as u32 },
-        )?;
         let public_channel = target.as_c();
         let file = Arc::clone(target.file());
-        let before = std::mem::replace(&mut *self.file.lock(), file);
+        let fd = file.fd()?;
+        let (answer, before) = {
+            // Over the command, which waits for nothing: events are read in the new channel as soon as
+            // the kernel has moved them, and whoever handles one must not find the old channel here.
+            let mut current = self.file.lock();
+            let from = current.fd()? as u32;
+            let command = abi::MigrateId { response: 0, id: self.handle(), fd: from };
+            let answer = uapi::call(fd, command)?;
+            (answer, std::mem::replace(&mut *current, file))
+        };
         self.public(|id| id.channel = public_channel);
         self.synchronous.store(fresh.is_some(), Ordering::Release);
         let own_before = std::mem::replace(&mut *self.own_channel.lock(), fresh);

@@ -15,9 +15,10 @@ mod migrate;
 mod pin;
 mod query;
 
-pub(crate) use create::{child_of, create, default_qp_type};
+pub(crate) use create::{Temporary, child_of, create, default_qp_type};
 
 use crate::acknowledge::Acknowledgements;
+use crate::addrinfo::Resolution;
 use crate::device::Binding;
 use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile};
@@ -86,6 +87,8 @@ pub(crate) struct State {
     /// Made for a connection request.
     pub(crate) is_child: bool,
     pub(crate) memberships: Vec<&'static Membership>,
+    /// Of rdma_resolve_addrinfo.
+    pub(crate) resolution: Resolution,
     /// For the children of a passive endpoint.
     pub(crate) child_queue_pair: Option<ibv_qp_init_attr>,
 }
@@ -122,6 +125,16 @@ impl Id {
     pub(crate) fn fd(&self) -> Result<RawFd> {
         // Not under the lock: in a fork's child this may wait a moment for the parent's end.
         self.file().fd()
+    }
+
+    /// Sends a command on behalf of nobody's call. Until it is sent the id cannot leave its channel, so
+    /// that the descriptor cannot come to stand for another file. Only for commands that do not sleep.
+    pub(crate) fn while_in_channel<R>(
+        &self,
+        command: impl FnOnce(RawFd) -> Result<R>,
+    ) -> Result<R> {
+        let file = self.file.lock();
+        command(file.fd()?)
     }
 
     pub(crate) fn is_synchronous(&self) -> bool {

@@ -73,6 +73,9 @@ kernel_struct!(QueryAddr, 16 { response: u64, id: u32, option: u32 });
 kernel_struct!(QueryPath, 16 { response: u64, id: u32, option: u32 });
 kernel_struct!(QueryGid, 16 { response: u64, id: u32, option: u32 });
 
+pub(crate) const QUERY_IB_SERVICE: u32 = 3;
+kernel_struct!(QueryIbService, 16 { response: u64, id: u32, option: u32 });
+
 kernel_struct!(UserPathRecord, 64 {
     dgid: [u8; 16], sgid: [u8; 16], dlid: u16, slid: u16, raw_traffic: u32, flow_label: u32,
     reversible: u32, mtu: u32, pkey: u16, hop_limit: u8, traffic_class: u8, numb_path: u8, sl: u8,
@@ -139,6 +142,29 @@ kernel_struct!(QpAttr, 144 {
     retry_cnt: u8, rnr_retry: u8, alt_port_num: u8, alt_timeout: u8, reserved: [u8; 5],
 });
 
+// `struct ib_user_service_rec`, numbers big endian.
+kernel_struct!(ServiceRecord, 176 {
+    id: u64, gid: [u8; 16], pkey: u16, reserved: [u8; 2], lease: u32, key: [u8; 16],
+    name: [u8; SERVICE_NAME_SIZE], data_8: [u8; 16], data_16: [u16; 8], data_32: [u32; 4],
+    data_64: [u64; 2],
+});
+
+/// What one answer of QUERY_IB_SERVICE has room for here.
+const MAX_SERVICES: usize = 32;
+
+kernel_struct!(ServiceResponse, 5640 {
+    count: u32, reserved: u32, records: [ServiceRecord; MAX_SERVICES],
+});
+
+pub(crate) const SERVICE_NAME_SIZE: usize = 64;
+pub(crate) const SERVICE_BY_ID: u32 = 1;
+pub(crate) const SERVICE_BY_NAME: u32 = 2;
+
+kernel_struct!(ResolveIbService, 88 {
+    id: u32, reserved: u32, service_id: u64, service_name: [u8; SERVICE_NAME_SIZE], flags: u32,
+    reserved1: u32,
+});
+
 kernel_struct!(Notify, 8 { id: u32, event: u32 });
 kernel_struct!(JoinMcast, 152 {
     response: u64, uid: u64, id: u32, addr_size: u16, join_flags: u16, addr: Storage,
@@ -174,6 +200,18 @@ impl EventResponse {
 /// Reads a member of the union; the caller's types all fit, and anything else gives zeros.
 fn read_prefix<T: FromBytes>(bytes: &[u8]) -> T {
     T::read_from_prefix(bytes).map_or_else(|_| T::new_zeroed(), |(value, _)| value)
+}
+
+kernel_struct!(WriteCmEvent, 320 {
+    id: u32, reserved: u32, event: u32, status: u32, param: ParamBytes,
+});
+
+impl WriteCmEvent {
+    pub(crate) fn new(id: u32, event: u32, status: i32, arg: u64) -> WriteCmEvent {
+        let mut param = [0; size_of::<UdParam>()];
+        param[..8].copy_from_slice(&arg.to_ne_bytes());
+        WriteCmEvent { id, reserved: 0, event, status: status as u32, param }
+    }
 }
 
 kernel_struct!(SetOption, 24 { optval: u64, id: u32, level: u32, optname: u32, optlen: u32 });

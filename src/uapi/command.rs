@@ -5,8 +5,10 @@
 #![allow(unsafe_code)]
 
 use super::abi;
-use crate::error::{Errno, Result};
+use crate::error::{Errno, Result, quietly};
 use crate::log;
+use crate::types::RDMA_CM_EVENT_USER;
+use once_cell::sync::OnceCell;
 use std::mem::size_of;
 use std::os::fd::RawFd;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
@@ -36,6 +38,7 @@ impl Answer for abi::EventsReported {}
 impl Answer for abi::QpAttr {}
 impl Answer for abi::EventResponse {}
 impl Answer for abi::PathResponse {}
+impl Answer for abi::ServiceResponse {}
 
 impl Answer for abi::RouteResponse {
     fn blank() -> Self {
@@ -85,9 +88,12 @@ commands! {
     19 QueryAddr "QUERY_ADDR" -> AddrResponse;
     19 QueryPath "QUERY_PATH" -> PathResponse;
     19 QueryGid "QUERY_GID" -> AddrResponse;
+    19 QueryIbService "QUERY_IB_SERVICE" -> ServiceResponse;
     20 Bind "BIND";
     21 ResolveAddr "RESOLVE_ADDR";
     22 JoinMcast "JOIN_MCAST" -> IdResponse;
+    23 ResolveIbService "RESOLVE_IB_SERVICE";
+    24 WriteCmEvent "WRITE_CM_EVENT";
 }
 
 #[repr(C)]
@@ -109,7 +115,26 @@ pub(crate) fn call<Q: Query>(fd: RawFd, mut body: Q) -> Result<Q::Response> {
     Ok(response)
 }
 
+/// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. To an id that does not exist
+/// such a kernel says so, while an older one says EINVAL, as to everything that is wrong.
+pub(crate) fn takes_events(fd: RawFd) -> bool {
+    static ANSWER: OnceCell<bool> = OnceCell::new();
+    *ANSWER.get_or_init(|| {
+        let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
+        !matches!(quietly(|| submit(fd, probe, 0)), Err(Errno::EINVAL | Errno::ENOSYS))
+    })
+}
+
+/// The error of one of the new commands, made plain where it only means that the kernel is too old.
+pub(crate) fn unless_unknown(fd: RawFd, error: Errno) -> Errno {
+    if error == Errno::EINVAL && !takes_events(fd) { Errno::ENOSYS } else { error }
+}
+
 fn write<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
+    submit(fd, body, out_size).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
+}
+
+fn submit<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
     const {
         assert!(size_of::<C>() <= u16::MAX as usize);
         assert!(size_of::<Frame<C>>() == size_of::<abi::Header>() + size_of::<C>());
@@ -122,12 +147,10 @@ fn write<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
     // eight bytes leave no gap before a body that is aligned to at most eight. The response address
     // inside it points to a live buffer of `out_size` bytes (see `call`).
     let written = unsafe { libc::write(fd, (&raw const frame).cast(), size) };
-    let result = match usize::try_from(written) {
-        Ok(count) if count == size => return Ok(()),
+    match usize::try_from(written) {
+        Ok(count) if count == size => Ok(()),
         // The kernel takes a command whole or fails; anything else means that no answer was written.
-        Ok(_) => Errno::ENODATA,
-        Err(_) => Errno::last(),
-    };
-    log::command_failed(C::NAME, fd, result);
-    Err(result)
+        Ok(_) => Err(Errno::ENODATA),
+        Err(_) => Err(Errno::last()),
+    }
 }

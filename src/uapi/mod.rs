@@ -10,5 +10,5 @@ mod layout;
 mod netlink;
 mod node;
 
-pub(crate) use command::{call, send};
+pub(crate) use command::{call, send, takes_events, unless_unknown};
 pub(crate) use node::open;

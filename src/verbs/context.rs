@@ -3,7 +3,7 @@
 
 use super::created;
 use crate::error::{Errno, Result};
-use rdma_sys::{ibv_context, ibv_device, ibv_device_attr, ibv_pd, ibv_port_attr};
+use rdma_sys::{ibv_context, ibv_device, ibv_device_attr, ibv_gid, ibv_pd, ibv_port_attr};
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
@@ -74,6 +74,15 @@ impl Context {
                 attr.as_mut_ptr().cast(),
             ))?;
             Ok(attr.assume_init())
+        }
+    }
+
+    pub(crate) fn query_gid(self, port: u8, index: i32) -> Result<[u8; 16]> {
+        let mut gid = ibv_gid { raw: [0; 16] };
+        // SAFETY: open context; every bit pattern is a GID.
+        unsafe {
+            Errno::check(rdma_sys::ibv_query_gid(self.0.as_ptr(), port, index, &raw mut gid))?;
+            Ok(gid.raw)
         }
     }
 

@@ -6,8 +6,8 @@
 
 use crate::conn::Parameters;
 use crate::error::{Errno, Result};
-use crate::types::{SocketAddress, rdma_conn_param};
 use crate::rsocket::{Buffers, Deadline};
+use crate::types::{SocketAddress, rdma_conn_param};
 use libc::{c_char, c_int, c_void, iovec, sockaddr, socklen_t, timeval};
 use std::ffi::CStr;
 use std::time::{Duration, Instant};
@@ -137,10 +137,7 @@ pub(super) unsafe fn deadline(time: *const timeval) -> Result<Deadline> {
 ///
 /// # Safety
 /// NULL or readable for `length` bytes.
-pub(super) unsafe fn option_bytes<'a>(
-    start: *const c_void,
-    length: socklen_t,
-) -> Result<&'a [u8]> {
+pub(super) unsafe fn option_bytes<'a>(start: *const c_void, length: socklen_t) -> Result<&'a [u8]> {
     if start.is_null() {
         return Err(Errno::EFAULT);
     }

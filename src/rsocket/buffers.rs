@@ -53,8 +53,11 @@ impl<'a> Buffers<'a> {
         if list.is_null() && count > 0 {
             return Err(Errno::EFAULT);
         }
-        // SAFETY: by contract.
-        let list = if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, count) } };
+        let list = match count {
+            0 => &[],
+            // SAFETY: by contract.
+            _ => unsafe { std::slice::from_raw_parts(list, count) },
+        };
         let mut left = 0_usize;
         for piece in list {
             if piece.iov_base.is_null() && piece.iov_len > 0 {
@@ -144,10 +147,8 @@ mod tests {
     fn pieces_are_walked_in_order_and_empty_ones_skipped() {
         let mut parts = [*b"abc", *b"def", *b"ghi"];
         let [a, b, c] = &mut parts;
-        let piece = |part: &mut [u8], length| iovec {
-            iov_base: part.as_mut_ptr().cast(),
-            iov_len: length,
-        };
+        let piece =
+            |part: &mut [u8], length| iovec { iov_base: part.as_mut_ptr().cast(), iov_len: length };
         let list = [piece(a, 3), piece(b, 0), piece(c, 3)];
         // SAFETY: live arrays of these lengths.
         unsafe {

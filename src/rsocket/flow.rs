@@ -212,10 +212,6 @@ impl Flow {
         Some(Grant { limit: self.received.wrapping_add(self.sizes.receive_queue as u16), half })
     }
 
-    pub(crate) fn has_control_slot(&self) -> bool {
-        self.control_slots > 0
-    }
-
     /// Counts a control message without memory as sent.
     pub(crate) fn take_control(&mut self) -> bool {
         match self.control_slots.checked_sub(1) {
@@ -282,11 +278,8 @@ impl Flow {
     pub(crate) fn take_transfer(&mut self, bytes: u32, buffered: u32) -> Transfer {
         self.sent = self.sent.wrapping_add(1);
         let target = self.targets[0];
-        let transfer = Transfer {
-            from: self.take_buffer(buffered),
-            address: target.address,
-            key: target.key,
-        };
+        let transfer =
+            Transfer { from: self.take_buffer(buffered), address: target.address, key: target.key };
         self.targets[0].address = target.address.wrapping_add(u64::from(bytes));
         self.targets[0].length = target.length.saturating_sub(bytes);
         if self.targets[0].length == 0 {
@@ -337,11 +330,6 @@ impl Flow {
     /// Everything that was posted has completed.
     pub(crate) fn is_drained(&self) -> bool {
         self.control_slots == CONTROL && self.data_slots == self.sizes.send_queue - CONTROL
-    }
-
-    /// Bytes in the send buffer.
-    pub(crate) fn unsent(&self) -> u32 {
-        self.sizes.send_buffer - self.send_free
     }
 }
 

@@ -156,10 +156,8 @@ fn sequence_numbers_wrap() {
     // More messages than sixteen bits count.
     transfer(sizes(4096, 4096, 0xFFFE, false), 3, 70_000);
     let mut random = Random::new(1);
-    let (mut a, mut b) = (
-        Side::new(sizes(4096, 4096, 16, false)),
-        Side::new(sizes(4096, 4096, 16, false)),
-    );
+    let (mut a, mut b) =
+        (Side::new(sizes(4096, 4096, 16, false)), Side::new(sizes(4096, 4096, 16, false)));
     let (data_a, data_b) = (a.data(), b.data());
     a.flow.connect(&data_b);
     b.flow.connect(&data_a);

@@ -45,9 +45,8 @@ impl Region {
         let start = NonNull::new(start.cast()).ok_or(Errno::ENOMEM)?;
         let mut region = Region { registration: None, start, length };
         // SAFETY: mapped above, unmapped after the registration is dropped.
-        let registration = unsafe {
-            MemoryRegion::register(domain, start.as_ptr().cast(), length, access)
-        }?;
+        let registration =
+            unsafe { MemoryRegion::register(domain, start.as_ptr().cast(), length, access) }?;
         region.registration = Some(registration);
         Ok(region)
     }

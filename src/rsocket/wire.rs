@@ -96,10 +96,7 @@ impl IomapEntry {
         let (mut offset, mut segment) = ([0; 8], [0; SEGMENT]);
         offset.copy_from_slice(&bytes[..8]);
         segment.copy_from_slice(&bytes[8..]);
-        IomapEntry {
-            offset: u64::from_ne_bytes(offset),
-            segment: Segment::from_entry(&segment),
-        }
+        IomapEntry { offset: u64::from_ne_bytes(offset), segment: Segment::from_entry(&segment) }
     }
 
     /// Address, key and length of what lies at `offset`, at most `wanted` bytes.

@@ -61,9 +61,8 @@ impl Stream {
         {
             let mut inner = self.inner.lock();
             inner.check_connected(true)?;
-            let same = |map: &&mut Map| {
-                (map.start, map.length, map.offset) == (address, length, offset)
-            };
+            let same =
+                |map: &&mut Map| (map.start, map.length, map.offset) == (address, length, offset);
             if let Some(map) = inner.iomaps.maps.iter_mut().find(same) {
                 map.users = map.users.checked_add(1).ok_or(Errno::ENOMEM)?;
                 return Ok(offset);
@@ -77,9 +76,8 @@ impl Stream {
         let mut index = None;
         if access == REMOTE_WRITE {
             let size = inner.link.as_ref().map_or(0, |link| link.endpoint.peer_iomap_size());
-            let free = (0..size).find(|place| {
-                inner.iomaps.maps.iter().all(|map| map.index != Some(*place))
-            });
+            let free = (0..size)
+                .find(|place| inner.iomaps.maps.iter().all(|map| map.index != Some(*place)));
             index = Some(free.ok_or(Errno::ENOMEM)?);
         }
         let iomaps = &mut inner.iomaps;

@@ -15,7 +15,9 @@ impl Stream {
             on.then_some(inner.options.keep_idle)
         };
         let (Some(idle), Ok(service)) = (idle, service::get()) else { return };
-        let Some(time) = Instant::now().checked_add(Duration::from_secs(idle.into())) else { return };
+        let Some(time) = Instant::now().checked_add(Duration::from_secs(idle.into())) else {
+            return;
+        };
         service.call_at(time, self.fd);
     }
 

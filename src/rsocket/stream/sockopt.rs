@@ -95,7 +95,9 @@ impl Stream {
 
     fn set_tcp_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
         let value = value::int(bytes)?;
-        let within = |most: i32| if (1..=most).contains(&value) { Ok(value as u32) } else { Err(Errno::EINVAL) };
+        let within = |most: i32| {
+            if (1..=most).contains(&value) { Ok(value as u32) } else { Err(Errno::EINVAL) }
+        };
         match name {
             TCP_NODELAY => self.inner.lock().options.no_delay = value != 0,
             TCP_MAXSEG => self.inner.lock().options.max_segment = value.max(0) as u32,
@@ -129,7 +131,7 @@ impl Stream {
                 inner.options.iomap_size = wire::from_scale(wire::to_scale(size));
             }
             RDMA_ROUTE => {
-                if bytes.is_empty() || bytes.len() % PATH_DATA != 0 {
+                if bytes.is_empty() || !bytes.len().is_multiple_of(PATH_DATA) {
                     return Err(Errno::EINVAL);
                 }
                 inner.options.route = bytes.to_vec();
@@ -202,7 +204,11 @@ impl Inner {
             (Phase::Connecting | Phase::Accepting, _) => SYN_SENT,
             (Phase::Connected, Some(link)) if link.failure.is_some() => CLOSE,
             (Phase::Connected, Some(link)) if link.peer > Peer::Open => {
-                if self.write_shut { CLOSE } else { CLOSE_WAIT }
+                if self.write_shut {
+                    CLOSE
+                } else {
+                    CLOSE_WAIT
+                }
             }
             (Phase::Connected, _) if self.write_shut => FIN_WAIT,
             (Phase::Connected, _) => ESTABLISHED,

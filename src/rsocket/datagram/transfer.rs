@@ -25,9 +25,12 @@ const PACKETS: usize = 64;
 const ROOM: usize = SLOT + 28 + 1;
 
 impl Datagram {
-    fn patience(&self, flags: c_int, limit: Option<Duration>) -> Patience {
-        let non_blocking = self.inner.lock().non_blocking || flags & MSG_DONTWAIT != 0;
-        Patience { non_blocking, limit }
+    fn patience(&self, flags: c_int, limit: fn(&Inner) -> Option<Duration>) -> Patience {
+        let inner = self.inner.lock();
+        Patience {
+            non_blocking: inner.non_blocking || flags & MSG_DONTWAIT != 0,
+            limit: limit(&inner),
+        }
     }
 
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<Received> {
@@ -35,7 +38,7 @@ impl Datagram {
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
-        let patience = self.patience(flags, self.inner.lock().receive_timeout);
+        let patience = self.patience(flags, |inner| inner.receive_timeout);
         waiting::wait_for(self, patience, || {
             let mut inner = self.inner.lock();
             if inner.closed {
@@ -77,7 +80,7 @@ impl Datagram {
         if whole > SLOT {
             return Err(Errno::EMSGSIZE);
         }
-        let patience = self.patience(flags, self.inner.lock().send_timeout);
+        let patience = self.patience(flags, |inner| inner.send_timeout);
         let posted = waiting::wait_for(&**self, patience, || {
             let mut inner = self.inner.lock();
             if inner.closed {

@@ -6,7 +6,7 @@
 use super::arg;
 use super::ret::IntoC;
 use crate::error::{Errno, Result};
-use crate::rsocket::socket::{self, find};
+use crate::rsocket::socket::{self, Received, find};
 use crate::rsocket::{self, Buffers, Set};
 use crate::types::SocketAddress;
 use libc::{
@@ -14,14 +14,8 @@ use libc::{
     socklen_t, timeval,
 };
 
-fn receive(
-    fd: c_int,
-    buffers: Result<Buffers<'_>>,
-    flags: c_int,
-) -> Result<(isize, Option<SocketAddress>)> {
-    let socket = find(fd)?;
-    let (count, sender) = socket.receive(&mut buffers?, flags)?;
-    Ok((count as isize, sender))
+fn receive(fd: c_int, buffers: Result<Buffers<'_>>, flags: c_int) -> Result<Received> {
+    find(fd)?.receive(&mut buffers?, flags)
 }
 
 fn send(
@@ -110,9 +104,10 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 /// rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: socklen_t) -> c_int {
-    // SAFETY: readable for `addrlen` bytes, by the C contract.
     let bound = find(socket).and_then(|socket| {
-        socket.bind(&unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?)
+        // SAFETY: readable for `addrlen` bytes, by the C contract.
+        let address = unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?;
+        socket.bind(&address)
     });
     bound.into_c()
 }
@@ -250,9 +245,10 @@ pub unsafe extern "C" fn rconnect(
     addr: *const sockaddr,
     addrlen: socklen_t,
 ) -> c_int {
-    // SAFETY: readable for `addrlen` bytes, by the C contract.
     let connected = find(socket).and_then(|socket| {
-        socket.connect(&unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?)
+        // SAFETY: readable for `addrlen` bytes, by the C contract.
+        let address = unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?;
+        socket.connect(&address)
     });
     connected.into_c()
 }
@@ -364,7 +360,7 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
     let buffers = unsafe { Buffers::one(buf, len) };
-    receive(socket, buffers, flags).map(|(count, _)| count).into_c()
+    receive(socket, buffers, flags).map(|received| received.count as isize).into_c()
 }
 
 /// Receives from an rsocket, with the sender's address.
@@ -415,10 +411,10 @@ pub unsafe extern "C" fn rrecvfrom(
 ) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
     let buffers = unsafe { Buffers::one(buf, len) };
-    let received = receive(socket, buffers, flags).and_then(|(count, sender)| {
+    let received = receive(socket, buffers, flags).and_then(|received| {
         // SAFETY: places for an address and its length, or NULL.
-        unsafe { arg::store_address(sender.as_ref(), src_addr, addrlen) }?;
-        Ok(count)
+        unsafe { arg::store_address(received.from.as_ref(), src_addr, addrlen) }?;
+        Ok(received.count as isize)
     });
     received.into_c()
 }
@@ -465,14 +461,13 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
     let received = unsafe { arg::out(msg) }.and_then(|msg| {
         // SAFETY: by the C contract of the header.
         let buffers = unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
-        let (count, sender) = receive(socket, buffers, flags)?;
-        msg.msg_flags = 0;
+        let received = receive(socket, buffers, flags)?;
+        msg.msg_flags = if received.truncated { libc::MSG_TRUNC } else { 0 };
         msg.msg_controllen = 0;
+        let (name, length) = (msg.msg_name.cast(), &raw mut msg.msg_namelen);
         // SAFETY: as above.
-        unsafe {
-            arg::store_address(sender.as_ref(), msg.msg_name.cast(), &raw mut msg.msg_namelen)
-        }?;
-        Ok(count)
+        unsafe { arg::store_address(received.from.as_ref(), name, length) }?;
+        Ok(received.count as isize)
     });
     received.into_c()
 }
@@ -671,7 +666,7 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) -> isize {
     // SAFETY: writable for `count` bytes, by the C contract.
     let buffers = unsafe { Buffers::one(buf, count) };
-    receive(socket, buffers, 0).map(|(count, _)| count).into_c()
+    receive(socket, buffers, 0).map(|received| received.count as isize).into_c()
 }
 
 /// Reads from an rsocket into several buffers.
@@ -713,7 +708,7 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
 pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
     // SAFETY: valid pieces, by the C contract.
     let buffers = unsafe { arg::pieces(iov, iovcnt) };
-    receive(socket, buffers, 0).map(|(count, _)| count).into_c()
+    receive(socket, buffers, 0).map(|received| received.count as isize).into_c()
 }
 
 /// Writes to an rsocket.

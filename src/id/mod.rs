@@ -188,6 +188,20 @@ impl Id {
         access(unsafe { &mut *self.public.get() })
     }
 
+    /// Local and remote GID.
+    pub(crate) fn gids(&self) -> ([u8; 16], [u8; 16]) {
+        self.public(|id| {
+            let addresses = &id.route.addr.ibaddr;
+            // SAFETY: every bit pattern is a GID.
+            unsafe { (addresses.sgid.raw, addresses.dgid.raw) }
+        })
+    }
+
+    /// Reads the resolved path, or the first of several.
+    pub(crate) fn with_path<R>(&self, read: impl FnOnce(&ibv_sa_path_rec) -> R) -> Option<R> {
+        self.with(|state| state.paths.first().map(read))
+    }
+
     /// The protection domain of the device that the id is bound to.
     pub(crate) fn domain(&self) -> Result<ProtectionDomain> {
         // SAFETY: valid id; NULL or the domain that the binding keeps alive.

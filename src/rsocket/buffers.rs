@@ -53,9 +53,11 @@ impl<'a> Buffers<'a> {
         if list.is_null() && count > 0 {
             return Err(Errno::EFAULT);
         }
-        // SAFETY: by contract.
-        let list =
-            if count == 0 { &[] } else { unsafe { std::slice::from_raw_parts(list, count) } };
+        let list = match count {
+            0 => &[],
+            // SAFETY: by contract.
+            _ => unsafe { std::slice::from_raw_parts(list, count) },
+        };
         let mut left = 0_usize;
         for piece in list {
             if piece.iov_base.is_null() && piece.iov_len > 0 {

@@ -366,6 +366,25 @@ impl Set {
     }
 }
 
+/// One descriptor that is readable when one of several is.
+pub(super) fn group(fds: impl Iterator<Item = RawFd>) -> Result<OwnedFd> {
+    // SAFETY: no pointers.
+    let epoll = unsafe { libc::epoll_create1(EPOLL_CLOEXEC) };
+    if epoll < 0 {
+        return Err(Errno::last());
+    }
+    // SAFETY: made above.
+    let group = unsafe { OwnedFd::from_raw_fd(epoll) };
+    for fd in fds {
+        let mut event = epoll_event { events: EPOLLIN as u32, u64: 0 };
+        // SAFETY: a live event.
+        if unsafe { libc::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &raw mut event) } != 0 {
+            return Err(Errno::last());
+        }
+    }
+    Ok(group)
+}
+
 const ORDINARY: u64 = 1 << 63;
 const FD_SHIFT: u32 = 1;
 

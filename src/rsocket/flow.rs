@@ -212,10 +212,6 @@ impl Flow {
         Some(Grant { limit: self.received.wrapping_add(self.sizes.receive_queue as u16), half })
     }
 
-    pub(crate) fn has_control_slot(&self) -> bool {
-        self.control_slots > 0
-    }
-
     /// Counts a control message without memory as sent.
     pub(crate) fn take_control(&mut self) -> bool {
         match self.control_slots.checked_sub(1) {
@@ -334,11 +330,6 @@ impl Flow {
     /// Everything that was posted has completed.
     pub(crate) fn is_drained(&self) -> bool {
         self.control_slots == CONTROL && self.data_slots == self.sizes.send_queue - CONTROL
-    }
-
-    /// Bytes in the send buffer.
-    pub(crate) fn unsent(&self) -> u32 {
-        self.sizes.send_buffer - self.send_free
     }
 }
 

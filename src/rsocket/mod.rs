@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `wire`, `flow` | the protocol and its books: pure, no I/O |
 //! | `table`, `socket` | descriptors of the program to sockets |
-//! | `stream` | connected sockets |
+//! | `stream`, `datagram` | the two kinds |
 //! | `service` | the thread that takes the connection manager's events |
 //! | `wait`, `waiting`, `poll`, `select`, `epoll` | waiting |
 //! | `region`, `buffers` | memory of ours and of the caller's |
@@ -12,9 +12,11 @@
 
 mod buffers;
 mod config;
+mod datagram;
 pub(crate) mod descriptor;
 mod epoll;
 mod flow;
+mod owned_id;
 mod poll;
 #[cfg(test)]
 mod random;

@@ -1,6 +1,7 @@
 //! What a descriptor of the table can be, and what can be asked of it.
 
 use super::buffers::Buffers;
+use super::datagram::{Datagram, Lookup};
 use super::descriptor;
 use super::epoll::Set;
 use super::stream::Stream;
@@ -9,18 +10,36 @@ use super::waiting::Source;
 use crate::error::{Errno, Result};
 use crate::types::{AF_IB, SocketAddress};
 use libc::{
-    AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, O_NONBLOCK, O_RDWR,
-    SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
+    AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, IPPROTO_UDP, O_NONBLOCK,
+    O_RDWR, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
 };
 use std::os::fd::RawFd;
 use std::sync::Arc;
+
+/// What a receive brought.
+pub(crate) struct Received {
+    pub(crate) count: usize,
+    /// The sender, where it is told per message.
+    pub(crate) from: Option<SocketAddress>,
+    /// There was more than the caller had room for, and it is gone.
+    pub(crate) truncated: bool,
+}
+
+impl Received {
+    pub(super) fn of_stream(count: usize) -> Received {
+        Received { count, from: None, truncated: false }
+    }
+}
 
 /// A socket of any kind.
 #[derive(Clone)]
 pub(crate) enum Socket {
     Stream(Arc<Stream>),
+    Datagram(Arc<Datagram>),
     /// A set of repoll_create, which is no socket.
     Set(Arc<Set>),
+    /// A search of a datagram socket, which the program knows nothing of.
+    Lookup(Arc<Lookup>),
 }
 
 static SOCKETS: Table<Socket> = Table::new();
@@ -60,7 +79,10 @@ pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd>
         SOCK_STREAM if protocol == 0 || protocol == IPPROTO_TCP => {
             Stream::open(family, non_blocking, close_on_exec)
         }
-        SOCK_STREAM => Err(Errno::EPROTONOSUPPORT),
+        SOCK_DGRAM if family != AF_IB && (protocol == 0 || protocol == IPPROTO_UDP) => {
+            Datagram::open(family, protocol, non_blocking, close_on_exec)
+        }
+        SOCK_STREAM | SOCK_DGRAM => Err(Errno::EPROTONOSUPPORT),
         _ => Err(Errno::of(libc::ESOCKTNOSUPPORT)),
     }
 }
@@ -72,7 +94,9 @@ pub(crate) fn close(fd: RawFd) -> Result<()> {
     let socket = leave(fd).ok_or(Errno::EBADF)?;
     match &*socket {
         Socket::Stream(stream) => stream.close(),
+        Socket::Datagram(datagram) => datagram.close(),
         Socket::Set(set) => set.close(),
+        Socket::Lookup(_) => {}
     }
     Ok(())
 }
@@ -81,28 +105,32 @@ impl Socket {
     fn is_public(&self) -> bool {
         match self {
             Socket::Stream(stream) => stream.is_public(),
+            Socket::Datagram(datagram) => datagram.is_public(),
             Socket::Set(_) => true,
+            Socket::Lookup(_) => false,
         }
     }
 
     pub(super) fn on_readable(&self) {
         match self {
             Socket::Stream(stream) => stream.take_events(),
+            Socket::Datagram(datagram) => datagram.take_packets(),
+            Socket::Lookup(lookup) => lookup.take_events(),
             Socket::Set(_) => {}
         }
     }
 
     pub(super) fn on_timer(&self) {
-        match self {
-            Socket::Stream(stream) => stream.on_timer(),
-            Socket::Set(_) => {}
+        if let Socket::Stream(stream) = self {
+            stream.on_timer();
         }
     }
 
     pub(super) fn readiness(&self) -> c_short {
         match self {
             Socket::Stream(stream) => stream.readiness(),
-            Socket::Set(_) => 0,
+            Socket::Datagram(datagram) => datagram.readiness(),
+            Socket::Set(_) | Socket::Lookup(_) => 0,
         }
     }
 
@@ -110,47 +138,48 @@ impl Socket {
     pub(super) fn as_source(&self) -> Result<&dyn Source> {
         match self {
             Socket::Stream(stream) => Ok(&**stream),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => Ok(&**datagram),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn as_set(&self) -> Result<&Arc<Set>> {
         match self {
             Socket::Set(set) => Ok(set),
-            Socket::Stream(_) => Err(Errno::EINVAL),
+            _ => Err(Errno::EINVAL),
         }
     }
 
     pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.bind(address),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.bind(address),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn connect(&self, address: &SocketAddress) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.connect(address),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.connect(address),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn shutdown(&self, how: c_int) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.shutdown(how),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.shutdown(how),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     /// Receives; where the kind of socket tells it per message, the sender.
-    pub(crate) fn receive(
-        &self,
-        buffers: &mut Buffers<'_>,
-        flags: c_int,
-    ) -> Result<(usize, Option<SocketAddress>)> {
+    pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<Received> {
         match self {
-            Socket::Stream(stream) => Ok((stream.receive(buffers, flags)?, None)),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Stream(stream) => Ok(Received::of_stream(stream.receive(buffers, flags)?)),
+            Socket::Datagram(datagram) => datagram.receive(buffers, flags),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
@@ -166,58 +195,88 @@ impl Socket {
                 let _ = to;
                 stream.send(buffers, flags)
             }
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.send(buffers, flags, to),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn local_name(&self) -> Result<SocketAddress> {
         match self {
             Socket::Stream(stream) => stream.local_name(),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.local_name(),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn peer_name(&self) -> Result<SocketAddress> {
         match self {
             Socket::Stream(stream) => stream.peer_name(),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.peer_name(),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.set_option(level, name, bytes),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.set_option(level, name, bytes),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     pub(crate) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
         match self {
             Socket::Stream(stream) => stream.option(level, name),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(datagram) => datagram.option(level, name),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
     /// rfcntl: status flags are the socket's own (the descriptor itself never blocks), those of the
     /// descriptor are the kernel's.
     pub(crate) fn control(&self, command: c_int, argument: c_long) -> Result<c_int> {
-        let stream = self.as_stream()?;
+        let fd = self.fd()?;
         match command {
-            F_GETFL => Ok(O_RDWR | if stream.is_non_blocking() { O_NONBLOCK } else { 0 }),
+            F_GETFL => Ok(O_RDWR | if self.is_non_blocking() { O_NONBLOCK } else { 0 }),
             F_SETFL => {
-                stream.set_non_blocking(argument as c_int & O_NONBLOCK != 0);
+                self.set_non_blocking(argument as c_int & O_NONBLOCK != 0);
                 Ok(0)
             }
-            F_GETFD => descriptor::control(stream.fd(), F_GETFD, 0),
-            F_SETFD => descriptor::control(stream.fd(), F_SETFD, argument as c_int),
+            F_GETFD => descriptor::control(fd, F_GETFD, 0),
+            F_SETFD => descriptor::control(fd, F_SETFD, argument as c_int),
             _ => Err(Errno::EINVAL),
+        }
+    }
+
+    fn fd(&self) -> Result<RawFd> {
+        match self {
+            Socket::Stream(stream) => Ok(stream.fd()),
+            Socket::Datagram(datagram) => Ok(datagram.fd()),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    fn is_non_blocking(&self) -> bool {
+        match self {
+            Socket::Stream(stream) => stream.is_non_blocking(),
+            Socket::Datagram(datagram) => datagram.is_non_blocking(),
+            Socket::Set(_) | Socket::Lookup(_) => false,
+        }
+    }
+
+    fn set_non_blocking(&self, on: bool) {
+        match self {
+            Socket::Stream(stream) => stream.set_non_blocking(on),
+            Socket::Datagram(datagram) => datagram.set_non_blocking(on),
+            Socket::Set(_) | Socket::Lookup(_) => {}
         }
     }
 
     pub(crate) fn as_stream(&self) -> Result<&Stream> {
         match self {
             Socket::Stream(stream) => Ok(stream),
-            Socket::Set(_) => Err(Errno::ENOTSOCK),
+            Socket::Datagram(_) => Err(Errno::EOPNOTSUPP),
+            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 }

@@ -102,11 +102,38 @@ impl SocketAddress {
         Some(unsafe { SocketAddress::copy(bytes.as_ptr(), length) })
     }
 
-    /// IPv4, any address, any port.
-    pub(crate) fn unspecified() -> SocketAddress {
+    /// Any address and port of a family; IPv4 where the family is none of ours.
+    pub(crate) fn any(family: c_int) -> SocketAddress {
         let mut storage = zeroed_storage();
-        storage.ss_family = AF_INET as libc::sa_family_t;
-        SocketAddress { storage, length: size_of::<sockaddr_in>() }
+        let (family, length) = match length_of(family) {
+            Some(length) => (family, length),
+            None => (AF_INET, size_of::<sockaddr_in>()),
+        };
+        storage.ss_family = family as libc::sa_family_t;
+        SocketAddress { storage, length }
+    }
+
+    /// The same address with another port; native InfiniBand addresses stay as they are.
+    pub(crate) fn with_port(&self, port: u16) -> SocketAddress {
+        let mut changed = *self;
+        if matches!(self.family(), AF_INET | AF_INET6) {
+            let at: *mut sockaddr_storage = &raw mut changed.storage;
+            // SAFETY: the storage is larger than, and as aligned as, both; their ports lie together.
+            unsafe { (*at.cast::<sockaddr_in>()).sin_port = port.to_be() };
+        }
+        changed
+    }
+
+    /// Same address and scope, whatever the port.
+    pub(crate) fn is_same_host(&self, other: &SocketAddress) -> bool {
+        self.with_port(0).is_same(&other.with_port(0))
+    }
+
+    /// Whether it is the address that stands for every one.
+    pub(crate) fn is_wildcard(&self) -> bool {
+        let bytes = self.bytes();
+        let address = if self.family() == AF_INET { 4..8 } else { 8..24 };
+        bytes.get(address).is_none_or(|bytes| bytes.iter().all(|byte| *byte == 0))
     }
 
     pub(crate) fn family(&self) -> c_int {

@@ -19,6 +19,7 @@ macro_rules! extended {
     }};
 }
 
+mod address_handle;
 mod completion;
 mod context;
 mod memory_region;
@@ -26,6 +27,7 @@ mod queue_pair;
 mod shared_queue;
 mod work;
 
+pub(crate) use address_handle::AddressHandle;
 pub(crate) use completion::CompletionQueue;
 pub(crate) use context::{Context, ProtectionDomain};
 pub(crate) use memory_region::MemoryRegion;

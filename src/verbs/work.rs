@@ -44,8 +44,6 @@ pub(crate) struct Completion {
     pub(crate) length: u32,
     /// In host order.
     pub(crate) immediate: Option<u32>,
-    pub(crate) has_route_header: bool,
-    pub(crate) source: u32,
 }
 
 impl Completion {
@@ -63,8 +61,6 @@ impl Completion {
                 status: (*from).status,
                 length: (*from).byte_len,
                 immediate: with_immediate.then(|| u32::from_be(raw)),
-                has_route_header: !failed && flags & ibv_wc_flags::IBV_WC_GRH.0 != 0,
-                source: (*from).src_qp,
             }
         }
     }

@@ -63,7 +63,7 @@ impl Stream {
         }
         if self.inner.lock().phase == Phase::Idle {
             // The kernel binds an unbound id to an IPv4 address, whatever the socket's family.
-            self.bind(&super::name::any(self.family))?;
+            self.bind(&SocketAddress::any(self.family))?;
         }
         self.inner.lock().accepting.backlog = backlog;
         self.inner.lock().phase = Phase::Listening;

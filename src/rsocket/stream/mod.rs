@@ -33,6 +33,7 @@ use link::Link;
 use listen::Accepting;
 pub(crate) use options::Options;
 use parking_lot::Mutex;
+pub(crate) use sockopt::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -131,7 +131,7 @@ impl Stream {
                 inner.options.iomap_size = wire::from_scale(wire::to_scale(size));
             }
             RDMA_ROUTE => {
-                if bytes.is_empty() || bytes.len() % PATH_DATA != 0 {
+                if bytes.is_empty() || !bytes.len().is_multiple_of(PATH_DATA) {
                     return Err(Errno::EINVAL);
                 }
                 inner.options.route = bytes.to_vec();

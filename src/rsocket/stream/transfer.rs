@@ -107,16 +107,6 @@ impl Stream {
             self.inner.lock().error.get_or_insert(error);
         }
     }
-
-    /// Bytes that can be read at once (FIONREAD).
-    pub(crate) fn unread(&self) -> Result<u32> {
-        let mut inner = self.inner.lock();
-        if inner.phase == Phase::Listening {
-            return Err(Errno::EINVAL);
-        }
-        inner.progress();
-        Ok(inner.link.as_ref().map_or(0, |link| link.flow.unread()))
-    }
 }
 
 impl Inner {

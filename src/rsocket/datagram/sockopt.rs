@@ -1,0 +1,71 @@
+//! Options of a datagram rsocket: the UDP socket's own, but for those of the device.
+
+use super::Datagram;
+use super::packet::SLOT;
+use crate::error::{Errno, Result};
+use crate::rsocket::config::{MAX_BUFFER, MAX_QUEUE, MIN_QUEUE, within};
+use crate::rsocket::stream::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA};
+use crate::rsocket::value;
+use libc::{SO_ERROR, SO_RCVBUF, SO_RCVTIMEO, SO_SNDBUF, SO_SNDTIMEO, SOL_SOCKET, c_int};
+
+impl Datagram {
+    pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
+        self.owner.check()?;
+        if level == SOL_RDMA {
+            return self.set_device_option(name, bytes);
+        }
+        self.udp.set_option(level, name, bytes)?;
+        match (level, name) {
+            (SOL_SOCKET, SO_RCVTIMEO) => {
+                self.inner.lock().receive_timeout = value::duration(bytes)?;
+            }
+            (SOL_SOCKET, SO_SNDTIMEO) => self.inner.lock().send_timeout = value::duration(bytes)?,
+            _ => {}
+        }
+        if level == SOL_SOCKET && matches!(name, SO_RCVBUF | SO_SNDBUF) {
+            let size = within(value::unsigned(bytes)?.saturating_mul(2), SLOT as u32, MAX_BUFFER);
+            let slots = (size / SLOT as u32).clamp(4, MAX_QUEUE);
+            let mut inner = self.inner.lock();
+            // For queue pairs that are made from now on.
+            if name == SO_RCVBUF {
+                inner.slots.1 = slots;
+                inner.most_held = size as usize;
+            } else {
+                inner.slots.0 = slots;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_device_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
+        let number = within(value::unsigned(bytes)?, MIN_QUEUE, MAX_QUEUE);
+        let mut inner = self.inner.lock();
+        if !inner.ports.is_empty() {
+            return Err(Errno::EINVAL);
+        }
+        match name {
+            RDMA_SQSIZE => inner.slots.0 = number,
+            RDMA_RQSIZE => inner.slots.1 = number,
+            // A datagram is never sent inline.
+            RDMA_INLINE => {}
+            RDMA_IOMAPSIZE => return Err(Errno::EOPNOTSUPP),
+            _ => return Err(Errno::ENOPROTOOPT),
+        }
+        Ok(())
+    }
+
+    pub(crate) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
+        self.owner.check()?;
+        let mut inner = self.inner.lock();
+        match (level, name) {
+            (SOL_RDMA, RDMA_SQSIZE) => Ok(value::of(inner.slots.0 as i32)),
+            (SOL_RDMA, RDMA_RQSIZE) => Ok(value::of(inner.slots.1 as i32)),
+            (SOL_RDMA, RDMA_INLINE) => Ok(value::of(0)),
+            (SOL_RDMA, _) => Err(Errno::ENOPROTOOPT),
+            (SOL_SOCKET, SO_ERROR) if inner.error.is_some() => {
+                Ok(value::of(inner.error.take().map_or(0, Errno::raw)))
+            }
+            _ => self.udp.option(level, name),
+        }
+    }
+}

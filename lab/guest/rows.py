@@ -12,6 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rows_exec
 import rows_table
 
+TRIES = 3
 
 class Tally:
     """Counts of the words that lines begin with."""
@@ -49,6 +50,8 @@ def describe(row, result, want):
         parts.append(f"issue {want[6:]}: {result.outcome}" + (", take the mark off" if result.outcome == "pass" else ""))
     elif result.outcome == "pass" and want in ("fails", "tcp"):
         parts.append("passes, but was expected to fail")
+    if result.number > 1:
+        parts.append(f"try {result.number} after the program's own race")
     if result.packets is not None:
         parts.append(f"{result.packets} packets")
     return ", ".join(parts)
@@ -60,11 +63,22 @@ def show_output(result, lines):
             print(f"      {side}: {line[:200]}")
 
 
+def run_tries(row, library, runner, want):
+    """The result of a row. A program's own race, known by what it prints, gets two more tries, and the line says so."""
+    for number in range(1, TRIES + 1):
+        result = runner.run(row, library)
+        result.number = number
+        known = row.again and row.again.search(result.server_tail + result.client_tail)
+        if result.outcome == "pass" or want != "pass" or not known:
+            break
+    return result
+
+
 def run_row(row, libraries, kernel, runner, tally, record, verbose):
     results = {}
     for library in libraries:
-        result = runner.run(row, library)
         want = row.wanted(library, kernel)
+        result = run_tries(row, library, runner, want)
         word = verdict(want, result.outcome)
         results[library.name] = result
         # Of two libraries only the one under test counts; it may never do worse than the reference just did.

@@ -121,7 +121,7 @@ class Runner:
             if row.server != "-":
                 listening = rows_ready.listeners()
                 server = self.start(row.server, library, server_log)
-                rows_ready.wait(server, listening, row.wait * self.stretch)
+                rows_ready.wait(server, listening, row.wait * self.stretch, 0.15 * self.stretch)
             client = self.start(row.client, library, client_log)
             try:
                 result.client_code = code_of(client.wait(row.limit * self.stretch))

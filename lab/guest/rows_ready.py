@@ -19,12 +19,12 @@ def listeners():
     return found
 
 
-def wait(server, before, limit):
+def wait(server, before, limit, pause):
     """Until something new listens, the server has ended, or the limit (a server may listen to nothing visible)."""
     end = time.monotonic() + limit
     while time.monotonic() < end and server.poll() is None:
         if listeners() - before:
-            # A program may open a second listener right after the first.
-            time.sleep(0.1)
+            # It is seen a moment before it answers, and a second listener may follow.
+            time.sleep(pause)
             return
         time.sleep(0.05)

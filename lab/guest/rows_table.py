@@ -60,6 +60,7 @@ class Table:
         self.rows = []
         self.prepare = []
         self.need_packets = False
+        self.again = None
 
 
 def read(name):
@@ -72,6 +73,8 @@ def read(name):
                 table.prepare.append(line.split(":", 1)[1].strip())
             elif line.startswith("#packets:"):
                 table.need_packets = line.split(":", 1)[1].strip() == "required"
+            elif line.startswith("#again:"):
+                table.again = re.compile(line.split(":", 1)[1].strip())
             elif not line or line.startswith("#"):
                 continue
             elif head is None:
@@ -85,5 +88,6 @@ def read(name):
                     raise SystemExit(f"{name}:{number}: {len(fields)} fields, {len(head)} columns")
                 row = Row(dict(zip(head, fields)))
                 row.need_packets = table.need_packets
+                row.again = table.again
                 table.rows.append(row)
     return table

@@ -31,7 +31,7 @@ fs_device() {
 qemu_arguments() {
   printf '%s\n' -nodefaults -no-user-config -nographic -no-reboot -nic none -m "$memory" -smp "$smp" \
     -kernel "$kernel_dir/vmlinux" -initrd "$initrd" -device virtio-rng-pci \
-    -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off tsc=reliable cryptomgr.notests random.trust_cpu=on"
+    -append "console=ttyS0 quiet loglevel=4 panic=-1 mitigations=off no_timer_check tsc=reliable cryptomgr.notests random.trust_cpu=on"
   acceleration_arguments
   fs_device root "$root_dir" readonly=on,multidevs=remap
   fs_device modules "$kernel_dir/modules" readonly=on

@@ -476,6 +476,8 @@ int rdma_create_id(struct rdma_event_channel *channel,
  * Errors:
  *   EINVAL: id is NULL.
  *   ENOENT: the kernel did not know the id.
+ *   ETIMEDOUT: an event was not given back before the limit of RDMACM_SYNC_TIMEOUT_MS. It may be
+ *       given back later.
  *
  * Notes:
  *   Destroy the queue pair and the shared receive queue of the id before, with rdma_destroy_qp and
@@ -504,7 +506,7 @@ int rdma_destroy_id(struct rdma_cm_id *id);
  *   asynchronous, and the event in id->event is given back.
  *
  * Return value:
- *   0, or -1 with errno. On failure the id stays where it is.
+ *   0, or -1 with errno. On failure the id stays where it is, except for ETIMEDOUT.
  *
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
@@ -513,6 +515,8 @@ int rdma_destroy_id(struct rdma_cm_id *id);
  *   ENOENT: the kernel does not know the id.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
+ *   ETIMEDOUT: the id has moved, but an event was not given back before the limit of
+ *       RDMACM_SYNC_TIMEOUT_MS.
  *   Other values are the kernel's or the device's.
  *   With channel NULL also the errors of rdma_create_event_channel.
  *
@@ -1562,9 +1566,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *q
  *
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
- *   EINTR: synchronous id: a signal came. The operation goes on, its event is still to come.
- *   EINVAL: id or the address is NULL, the family is unknown, the flag is unknown, or the id has
- *       no device.
+ *   EINTR: synchronous id: a signal came. The join is given up.
+ *   EINVAL: id or addr is NULL, the family is unknown, or the id has no device.
  *   EIO: synchronous id: the group was not joined.
  *   ENODATA: the kernel did not take the command.
  *   ENODEV: synchronous id: the device was removed.
@@ -1577,7 +1580,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *q
  *
  * Notes:
  *   rdma_bind_addr or rdma_resolve_addr chooses the device. A later RDMA_CM_EVENT_MULTICAST_ERROR
- *   means that the group was lost; it is still to be left.
+ *   means that the group was lost; it is still to be left. A synchronous id whose join fails is no
+ *   member.
  *
  * Thread safety:
  *   One thread at a time per id; any number of ids in any number of threads.
@@ -1607,7 +1611,7 @@ int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *cont
  *
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
- *   EINTR: synchronous id: a signal came. The operation goes on, its event is still to come.
+ *   EINTR: synchronous id: a signal came. The join is given up.
  *   EINVAL: id, mc_join_attr or the address is NULL, comp_mask lacks one of the two, the family
  *       is unknown, the flag is unknown, or the id has no device.
  *   EIO: synchronous id: the group was not joined.
@@ -1644,7 +1648,7 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id,
  *   is undone.
  *
  * Return value:
- *   0, or -1 with errno. The membership is gone also when the kernel failed to leave.
+ *   0, or -1 with errno. Where the kernel refuses, the membership stays.
  *
  * Errors:
  *   EADDRNOTAVAIL: the id is not a member of the group.
@@ -1654,6 +1658,8 @@ int rdma_join_multicast_ex(struct rdma_cm_id *id,
  *   ENOENT: the kernel does not know the id.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
+ *   ETIMEDOUT: the group is left, but an event was not given back before the limit of
+ *       RDMACM_SYNC_TIMEOUT_MS.
  *   Other values are the kernel's or the device's.
  *
  * Notes:

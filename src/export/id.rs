@@ -99,6 +99,8 @@ pub unsafe extern "C" fn rdma_create_id(
 ///
 /// - `EINVAL`: `id` is NULL.
 /// - `ENOENT`: the kernel did not know the id.
+/// - `ETIMEDOUT`: an event was not given back before the limit of `RDMACM_SYNC_TIMEOUT_MS`. It may
+///   be given back later.
 ///
 /// # Notes
 ///
@@ -137,7 +139,7 @@ pub unsafe extern "C" fn rdma_destroy_id(id: *mut rdma_cm_id) -> c_int {
 ///
 /// # Return value
 ///
-/// 0, or -1 with `errno`. On failure the id stays where it is.
+/// 0, or -1 with `errno`. On failure the id stays where it is, except for `ETIMEDOUT`.
 ///
 /// # Errors
 ///
@@ -147,6 +149,8 @@ pub unsafe extern "C" fn rdma_destroy_id(id: *mut rdma_cm_id) -> c_int {
 /// - `ENOENT`: the kernel does not know the id.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
+/// - `ETIMEDOUT`: the id has moved, but an event was not given back before the limit of
+///   `RDMACM_SYNC_TIMEOUT_MS`.
 ///
 /// Other values are the kernel's or the device's.
 ///

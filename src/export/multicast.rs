@@ -36,9 +36,8 @@ const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATT
 /// # Errors
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
-/// - `EINVAL`: `id` or the address is NULL, the family is unknown, the flag is unknown, or the
-///   id has no device.
+/// - `EINTR`: synchronous id: a signal came. The join is given up.
+/// - `EINVAL`: `id` or `addr` is NULL, the family is unknown, or the id has no device.
 /// - `EIO`: synchronous id: the group was not joined.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENODEV`: synchronous id: the device was removed.
@@ -53,7 +52,8 @@ const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATT
 /// # Notes
 ///
 /// rdma_bind_addr or rdma_resolve_addr chooses the device. A later
-/// RDMA_CM_EVENT_MULTICAST_ERROR means that the group was lost; it is still to be left.
+/// RDMA_CM_EVENT_MULTICAST_ERROR means that the group was lost; it is still to be left. A
+/// synchronous id whose join fails is no member.
 ///
 /// # Thread safety
 ///
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn rdma_join_multicast(
 /// # Errors
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
+/// - `EINTR`: synchronous id: a signal came. The join is given up.
 /// - `EINVAL`: `id`, `mc_join_attr` or the address is NULL, `comp_mask` lacks one of the two,
 ///   the family is unknown, the flag is unknown, or the id has no device.
 /// - `EIO`: synchronous id: the group was not joined.
@@ -164,7 +164,7 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 ///
 /// # Return value
 ///
-/// 0, or -1 with `errno`. The membership is gone also when the kernel failed to leave.
+/// 0, or -1 with `errno`. Where the kernel refuses, the membership stays.
 ///
 /// # Errors
 ///
@@ -175,6 +175,8 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 /// - `ENOENT`: the kernel does not know the id.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
+/// - `ETIMEDOUT`: the group is left, but an event was not given back before the limit of
+///   `RDMACM_SYNC_TIMEOUT_MS`.
 ///
 /// Other values are the kernel's or the device's.
 ///

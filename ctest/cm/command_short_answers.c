@@ -1,4 +1,5 @@
 /*
+ * sanitizer: no
  * Every command of a life whose write takes nothing, too little or too much is an error, never a success.
  */
 #include "trace.h"

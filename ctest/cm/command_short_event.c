@@ -1,4 +1,5 @@
 /*
+ * sanitizer: no
  * An event whose read comes back short or long is an error and no event.
  */
 #include "trace.h"

@@ -1,4 +1,5 @@
 /*
+ * sanitizer: no
  * differs: 586ad268d, C-14
  * Short answers of the queries behind calls and events.
  */

@@ -99,6 +99,9 @@ int main(void)
 	lister = background(devices, NULL);
 	shared = rdma_create_event_channel();
 	other = rdma_create_event_channel();
+	/* Another thread may take an event between poll and get. */
+	fcntl(shared->fd, F_SETFL, O_NONBLOCK);
+	fcntl(other->fd, F_SETFL, O_NONBLOCK);
 	for (int i = 0; i < 3; i++)
 		fetchers[i] = background(fetch, i ? shared : other);
 	for (int i = 0; i < WORKERS; i++)

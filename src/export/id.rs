@@ -338,7 +338,7 @@ pub unsafe extern "C" fn rdma_resolve_addr(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_resolve_route(id: *mut rdma_cm_id, timeout_ms: c_int) -> c_int {
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and_then(|id| id.resolve_route(timeout_ms)).into_c()
+    unsafe { Id::from_c(id) }.and_then(|id| keeping_errno(|| id.resolve_route(timeout_ms))).into_c()
 }
 
 /// Tells the local port of an identifier.

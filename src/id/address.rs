@@ -29,8 +29,14 @@ impl Id {
         destination: &SocketAddress,
         timeout_ms: i32,
     ) -> Result<()> {
-        uapi::send(
-            self.fd()?,
+        let fd = self.fd()?;
+        // Before the command: another thread may process its event before it returns here.
+        let address_before = self.public(|id| id.route.addr.dst);
+        let family_before = self.with(|state| state.uses_ib_addresses);
+        self.note_family(destination);
+        self.set_destination(destination.bytes());
+        let sent = uapi::send(
+            fd,
             abi::ResolveAddr {
                 id: self.handle(),
                 timeout_ms: timeout_ms as u32,
@@ -40,9 +46,12 @@ impl Id {
                 src_addr: source.map_or(abi::Storage::ZERO, Into::into),
                 dst_addr: destination.into(),
             },
-        )?;
-        self.note_family(destination);
-        self.set_destination(destination.bytes());
+        );
+        if sent.is_err() {
+            self.public(|id| id.route.addr.dst = address_before);
+            self.with(|state| state.uses_ib_addresses = family_before);
+            return sent;
+        }
         self.finish(Operation::ResolveAddress)
     }
 

@@ -1792,7 +1792,8 @@ void rdma_freeaddrinfo(struct rdma_addrinfo *res);
  *   EAGAIN: no thread could be started.
  *   EBADF: the event channel of the id was destroyed.
  *   EBUSY: an earlier look-up is under way, or its answer was not taken.
- *   EINTR: synchronous id: a signal came. The look-up is given up.
+ *   EINTR: synchronous id: a signal came. A look-up of names is given up, that of a service goes
+ *       on: rdma_query_addrinfo gives its answer after the next wait of the id.
  *   EINVAL: id is NULL, nothing is asked for, an address in the hints is shorter than its
  *       family, or with RAI_SA the service is missing or too long, the id is not bound, or asked
  *       before.

@@ -8,7 +8,7 @@
 use super::{Entry, Failure, Hints, Question, into_c, lookup, service};
 use crate::error::{Errno, Result};
 use crate::event;
-use crate::id::{IDS, Id};
+use crate::id::{IDS, Id, State};
 use crate::log;
 use crate::memory::try_vec;
 use crate::sync_mode::Operation;
@@ -51,12 +51,16 @@ pub(crate) fn resolve(id: &Id, question: &Question<'_>) -> Result<()> {
         Some(service) => start_service(id, service, &question.hints.unwrap_or_default())?,
         None => start_names(id, question)?,
     }
-    let finished = id.finish(Operation::ResolveAddrinfo);
-    if finished.is_err() {
-        // Nobody is going to read what may still come.
-        id.with(|state| state.resolution = Resolution::None);
+    id.finish(Operation::ResolveAddrinfo).inspect_err(|_| id.with(|state| state.give_up_names()))
+}
+
+impl State {
+    /// After a wait that was broken off, so that the next question can begin at once.
+    fn give_up_names(&mut self) {
+        if matches!(self.resolution, Resolution::Names(_) | Resolution::Named(..)) {
+            self.resolution = Resolution::None;
+        }
     }
-    finished
 }
 
 /// The answer as a list for C, once.
@@ -88,8 +92,6 @@ pub(super) fn start_service(id: &Id, service: &CStr, hints: &Hints) -> Result<()
 pub(crate) fn service_found(id: &Id) -> Result<()> {
     let asked = id.with(|state| match state.resolution {
         Resolution::Service(qp_type) => Some(qp_type),
-        // The call was given up, but the answer may still be of use.
-        Resolution::None => Some(0),
         _ => None,
     });
     let Some(qp_type) = asked else { return Ok(()) };

@@ -32,7 +32,8 @@ pub(super) fn complete(entries: &mut Vec<Entry>, hints: &Hints) {
     }
     let Some(reply) = acm::ask(&question, None) else { return };
     if first.source.is_none() {
-        first.source = reply.source.filter(|source| source.family() == first.family);
+        let family = first.destination.as_ref().map(SocketAddress::family);
+        first.source = reply.source.filter(|source| Some(source.family()) == family);
     }
     first.route = reply.route;
     if hints.family != AF_IB {

@@ -53,7 +53,9 @@ impl Link {
 
     /// The connection is over.
     pub(super) fn lose(&mut self) {
-        self.peer = self.peer.max(Peer::Lost);
+        if self.peer < Peer::Gone {
+            self.peer = Peer::Lost;
+        }
     }
 
     pub(super) fn fail(&mut self, error: Errno) {

@@ -154,6 +154,7 @@ impl Stream {
         let mut inner = Inner::new(options, Phase::Accepting);
         inner.accepting.listener = Some(self.fd);
         let child = Stream::assemble(self.family, id, channel, inner)?;
+        child.share_port();
         let answered = child.answer_with(message);
         if answered.is_err() {
             let _ = id.reject(&[], 0);
@@ -163,6 +164,14 @@ impl Stream {
         self.inner.lock().accepting.pending.push(child.fd);
         service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child.fd);
         Ok(())
+    }
+
+    /// A connection does not keep the port from a later listener, where its own listener shared it.
+    fn share_port(&self) {
+        if self.inner.lock().options.reuse_address {
+            // Only the convenience of a restart is lost.
+            let _ = self.set_id_option(RDMA_OPTION_ID_REUSEADDR, &1_i32.to_ne_bytes());
+        }
     }
 
     fn answer_with(&self, message: &Message) -> Result<()> {

@@ -58,7 +58,7 @@ impl Stream {
         }
     }
 
-    fn set_id_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
+    pub(super) fn set_id_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
         option::set(self.id, RDMA_OPTION_ID, name, bytes.as_ptr().cast(), bytes.len())
     }
 

@@ -1,4 +1,5 @@
 /*
+ * sanitizer: no
  * differs: C-31, the child inherits a lock that nobody will give back
  * theirs: varies
  * Forking while other threads use the library: the child can start afresh.

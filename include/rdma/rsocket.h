@@ -32,7 +32,7 @@ enum {
 	RDMA_RQSIZE = 1,
 	/* Bytes that travel inside a work request. */
 	RDMA_INLINE = 2,
-	/* How many riomap areas the peer may have here. */
+	/* How many riomap areas the peer may offer. */
 	RDMA_IOMAPSIZE = 3,
 	/* struct ibv_path_data[], the route to the peer. */
 	RDMA_ROUTE = 4
@@ -44,7 +44,7 @@ enum {
  * Makes an rsocket.
  *
  * Arguments:
- *   domain: AF_INET, AF_INET6 or AF_IB.
+ *   domain: AF_INET or AF_INET6, and for streams AF_IB too.
  *   type: SOCK_STREAM for a reliable byte stream, SOCK_DGRAM for datagrams; SOCK_NONBLOCK and
  *       SOCK_CLOEXEC may be added.
  *   protocol: 0, or IPPROTO_TCP for streams and IPPROTO_UDP for datagrams.
@@ -55,15 +55,22 @@ enum {
  *   with it. Options start with the values in /etc/rdma/rsocket.
  *
  * Return value:
- *   The rsocket, or -1 with errno.
+ *   The rsocket, or -1 with errno. It is given back by rclose.
  *
  * Errors:
+ *   EACCES: the caller may not open the rdma_cm device.
  *   EAFNOSUPPORT: the domain is not supported.
- *   EINVAL: the type is not supported, or the protocol does not fit it.
+ *   EAGAIN: no thread could be started.
  *   EMFILE: the process has too many open files.
  *   ENODEV: the machine has no RDMA device.
  *   ENOMEM: out of memory.
+ *   EPROTONOSUPPORT: the protocol does not fit the type, or the type the domain.
+ *   ESOCKTNOSUPPORT: the type is not supported.
  *   Other values are the kernel's or the device's.
+ *
+ * Notes:
+ *   The first stream and the first datagram rsocket of a process start a thread of the library,
+ *   which has all signals blocked.
  *
  * Thread safety:
  *   Any thread at any time.
@@ -88,15 +95,21 @@ int rsocket(int domain, int type, int protocol);
  *   0, or -1 with errno.
  *
  * Errors:
+ *   EACCES: the port number is reserved for privileged processes.
  *   EADDRINUSE: the address is in use.
  *   EADDRNOTAVAIL: the address is not local.
+ *   EAFNOSUPPORT: the address is of another family than the rsocket.
  *   EBADF: socket is no open rsocket.
- *   EINVAL: the rsocket is bound already, or the address is too short or of another family.
+ *   EINVAL: the rsocket is bound already, or the address is NULL, too short or of an unknown
+ *       family.
  *   ENODEV: no RDMA device has the address.
+ *   ENOMEM: out of memory, or more than the device has.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
@@ -111,20 +124,23 @@ int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen);
  *   backlog: how many connections may wait for raccept.
  *
  * Description:
- *   As listen; streams only.
+ *   As listen; streams only. An rsocket that is not bound gets a free port. A second call changes
+ *   the backlog.
  *
  * Return value:
  *   0, or -1 with errno.
  *
  * Errors:
- *   EADDRINUSE: another rsocket listens on the address.
+ *   EADDRINUSE: another one listens on the address.
  *   EBADF: socket is no open rsocket.
- *   EINVAL: the rsocket is connected.
+ *   EINVAL: the rsocket is connected, or has been.
+ *   ENOTSOCK: socket is a set of repoll_create.
  *   EOPNOTSUPP: the rsocket is for datagrams.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rbind(3), raccept(3), listen(2), rsocket(7)
@@ -140,24 +156,25 @@ int rlisten(int socket, int backlog);
  *   addrlen: room at addr in bytes, comes back as the address's size; NULL if addr is.
  *
  * Description:
- *   As accept. The new rsocket has the listener's options, and blocks if the listener does.
+ *   As accept. The new rsocket has the listener's options, and blocks unless told otherwise.
  *
  * Return value:
  *   The new rsocket, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no connection, and the rsocket does not block.
+ *   EAGAIN: there is no connection, and the rsocket does not block or its SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
- *   ECONNABORTED: the peer gave up meanwhile.
+ *   EFAULT: addr is given, but not addrlen.
  *   EINTR: a signal came.
- *   EINVAL: the rsocket does not listen.
- *   EMFILE: the process has too many open files.
- *   ENOMEM: out of memory.
+ *   EINVAL: the rsocket does not listen, or rshutdown has ended that.
+ *   ENODEV: the device was removed.
+ *   ENOTSOCK: socket is a set of repoll_create.
  *   EOPNOTSUPP: the rsocket is for datagrams.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rlisten(3), rconnect(3), rpoll(3), accept(2), rsocket(7)
@@ -173,28 +190,37 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen);
  *   addrlen: its size in bytes.
  *
  * Description:
- *   As connect. A datagram rsocket remembers the peer; a stream is connected when the call returns,
+ *   As connect. A datagram rsocket remembers the peer. A stream is connected when the call returns,
  *   or, if it does not block, when rpoll reports POLLOUT.
  *
  * Return value:
  *   0, or -1 with errno.
  *
  * Errors:
+ *   EADDRINUSE: the local address is in use.
+ *   EAFNOSUPPORT: the address is of another family than the rsocket.
  *   EALREADY: the rsocket is being connected.
  *   EBADF: socket is no open rsocket.
+ *   ECONNABORTED: an earlier attempt has failed; the rsocket is of no further use.
  *   ECONNREFUSED: nobody listens there.
- *   EHOSTUNREACH: the peer does not answer.
- *   EINPROGRESS: the rsocket does not block and is being connected.
+ *   ECONNRESET: the peer gave up meanwhile.
+ *   EHOSTUNREACH: the peer cannot be reached.
+ *   EINPROGRESS: the rsocket is being connected, and it does not block or its SO_SNDTIMEO has
+ *       passed.
  *   EINTR: a signal came; the connection goes on.
- *   EINVAL: the address is too short or of another family.
- *   EISCONN: the rsocket is connected.
+ *   EINVAL: the address is NULL, too short or of an unknown family.
+ *   EISCONN: the rsocket is connected, or listens.
  *   ENETUNREACH: there is no route to the peer.
- *   ENODEV: no RDMA device reaches the peer.
+ *   ENODEV: no RDMA device reaches the peer, or it was removed.
+ *   ENOMEM: out of memory, or more than the device has.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer is no rsocket.
  *   ETIMEDOUT: the peer did not answer in time.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsocket(3), rbind(3), raccept(3), rgetpeername(3), connect(2), rsocket(7)
@@ -209,7 +235,9 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen);
  *   how: SHUT_RD, SHUT_WR or SHUT_RDWR.
  *
  * Description:
- *   As shutdown. After SHUT_WR the peer reads what was sent and then the end of the stream.
+ *   As shutdown. After SHUT_WR the peer reads what was sent and then the end of the stream. Waits,
+ *   for ten seconds at most, until what was sent has left. SHUT_RD on a listening rsocket ends the
+ *   listening.
  *
  * Return value:
  *   0, or -1 with errno.
@@ -218,10 +246,12 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen);
  *   EBADF: socket is no open rsocket.
  *   EINVAL: how is none of the three.
  *   ENOTCONN: the rsocket is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rclose(3), rsocket(3), shutdown(2), rsocket(7)
@@ -232,20 +262,24 @@ int rshutdown(int socket, int how);
  * Closes an rsocket.
  *
  * Arguments:
- *   socket: an rsocket, not to be used afterwards.
+ *   socket: an rsocket or a set of repoll_create, not to be used afterwards.
  *
  * Description:
- *   As close. A connected stream is shut down; what was sent is delivered if the peer answers.
+ *   As close. A connected stream is shut down, with the patience of SO_LINGER or ten seconds; what
+ *   was sent is delivered if the peer answers. Connections that wait for raccept are ended. Sets of
+ *   repoll_create forget the rsocket.
  *
  * Return value:
- *   0, or -1 with errno. The rsocket is closed in either case.
+ *   0, or -1 with errno.
  *
  * Errors:
- *   EBADF: socket is no open rsocket.
- *   Other values are the kernel's or the device's.
+ *   EBADF: socket is no open rsocket or set.
+ *
+ * Notes:
+ *   Other threads in calls with the rsocket return from them.
  *
  * Thread safety:
- *   No other thread may be in a call with the rsocket.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsocket(3), rshutdown(3), close(2), rsocket(7)
@@ -259,7 +293,7 @@ int rclose(int socket);
  *   socket: an rsocket.
  *   buf: where the bytes go.
  *   len: room there in bytes.
- *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+ *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
  *
  * Description:
  *   As recv. What is longer than the room is kept for the next call on a stream, and cut off for
@@ -269,16 +303,24 @@ int rclose(int socket);
  *   The number of bytes, 0 at the end of a stream, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is nothing, and the rsocket or the call does not block.
+ *   EAGAIN: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: a buffer is NULL.
  *   EINTR: a signal came before any byte.
- *   ENOTCONN: the rsocket is not connected.
+ *   EINVAL: MSG_OOB on a stream.
+ *   EIO: the device failed.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB on a datagram rsocket.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rrecvfrom(3), rrecvmsg(3), rread(3), rsend(3), rpoll(3), recv(2), rsocket(7)
@@ -292,27 +334,35 @@ ssize_t rrecv(int socket, void *buf, size_t len, int flags);
  *   socket: an rsocket.
  *   buf: where the bytes go.
  *   len: room there in bytes.
- *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+ *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
  *   src_addr: where the sender's address is returned, or NULL.
  *   addrlen: room there in bytes, comes back as the address's size; NULL if src_addr is.
  *
  * Description:
- *   As recvfrom.
+ *   As recvfrom. A stream tells no address: addrlen comes back as 0.
  *
  * Return value:
  *   The number of bytes, 0 at the end of a stream, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is nothing, and the rsocket or the call does not block.
+ *   EAGAIN: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: a buffer is NULL.
  *   EINTR: a signal came before any byte.
- *   ENOTCONN: the rsocket is not connected.
+ *   EINVAL: MSG_OOB on a stream.
+ *   EIO: the device failed.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB on a datagram rsocket.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rrecv(3), rsendto(3), recvfrom(2), rsocket(7)
@@ -329,8 +379,9 @@ ssize_t rrecvfrom(int socket,
  *
  * Arguments:
  *   socket: an rsocket.
- *   msg: buffers, and room for the sender's address. Control data is not supported.
- *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+ *   msg: buffers, and room for the sender's address. There is never control data; msg_flags says
+ *       if a datagram was cut off.
+ *   flags: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
  *
  * Description:
  *   As recvmsg.
@@ -339,18 +390,25 @@ ssize_t rrecvfrom(int socket,
  *   The number of bytes, 0 at the end of a stream, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is nothing, and the rsocket or the call does not block.
+ *   EAGAIN: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: a buffer is NULL.
  *   EINTR: a signal came before any byte.
- *   EINVAL: msg is wrong.
- *   ENOTCONN: the rsocket is not connected.
- *   ENOTSUP: msg asks for control data.
+ *   EINVAL: msg is NULL, the lengths add up to too much, or MSG_OOB on a stream.
+ *   EIO: the device failed.
+ *   EMSGSIZE: there are too many buffers.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB on a datagram rsocket.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rrecv(3), rsendmsg(3), recvmsg(2), rsocket(7)
@@ -367,23 +425,34 @@ ssize_t rrecvmsg(int socket, struct msghdr *msg, int flags);
  *   flags: MSG_DONTWAIT, or 0.
  *
  * Description:
- *   As send. The bytes are copied: the buffer is the caller's again when the call returns.
+ *   As send. The bytes are copied: the buffer is the caller's again when the call returns. No signal
+ *   is raised when the peer is gone.
  *
  * Return value:
  *   The number of bytes taken, which can be fewer than given, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EDESTADDRREQ: the rsocket is for datagrams, and there is no address.
+ *   EFAULT: a buffer is NULL.
+ *   EHOSTUNREACH: the peer of a datagram cannot be reached.
  *   EINTR: a signal came before any byte.
- *   ENOTCONN: the rsocket is not connected.
- *   EPIPE: this direction was shut down.
+ *   EIO: the device failed.
+ *   EMSGSIZE: the datagram is too long.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsendto(3), rsendmsg(3), rwrite(3), rrecv(3), rpoll(3), send(2), rsocket(7)
@@ -398,29 +467,40 @@ ssize_t rsend(int socket, const void *buf, size_t len, int flags);
  *   buf: the bytes.
  *   len: how many.
  *   flags: MSG_DONTWAIT, or 0.
- *   dest_addr: the peer's address; NULL on a connected rsocket.
+ *   dest_addr: the peer's address, or NULL for the one of rconnect.
  *   addrlen: its size in bytes.
  *
  * Description:
- *   As sendto. On a stream the address must be NULL.
+ *   As sendto. A stream takes no notice of the address.
  *
  * Return value:
  *   The number of bytes taken, which can be fewer than given, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAFNOSUPPORT: the address is of another family than the rsocket.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EDESTADDRREQ: the rsocket is for datagrams, and there is no address.
+ *   EFAULT: a buffer is NULL.
+ *   EHOSTUNREACH: the peer of a datagram cannot be reached.
  *   EINTR: a signal came before any byte.
- *   EISCONN: the rsocket is a stream, and there is an address.
+ *   EINVAL: the address is too short or of an unknown family.
+ *   EIO: the device failed.
+ *   EMSGSIZE: the datagram is too long.
  *   ENODEV: no RDMA device reaches the peer.
- *   ENOTCONN: the rsocket is not connected.
- *   EPIPE: this direction was shut down.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsend(3), rrecvfrom(3), sendto(2), rsocket(7)
@@ -437,7 +517,7 @@ ssize_t rsendto(int socket,
  *
  * Arguments:
  *   socket: an rsocket.
- *   msg: buffers, and the peer's address. Control data is not supported.
+ *   msg: buffers, and the peer's address. Control data is not looked at.
  *   flags: MSG_DONTWAIT, or 0.
  *
  * Description:
@@ -447,19 +527,29 @@ ssize_t rsendto(int socket,
  *   The number of bytes taken, which can be fewer than given, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAFNOSUPPORT: the address is of another family than the rsocket.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EDESTADDRREQ: the rsocket is for datagrams, and there is no address.
+ *   EFAULT: msg or a buffer is NULL.
+ *   EHOSTUNREACH: the peer of a datagram cannot be reached.
  *   EINTR: a signal came before any byte.
- *   EINVAL: msg is wrong.
- *   ENOTCONN: the rsocket is not connected.
- *   ENOTSUP: msg has control data.
- *   EPIPE: this direction was shut down.
+ *   EINVAL: the address is wrong, or the lengths add up to too much.
+ *   EIO: the device failed.
+ *   EMSGSIZE: the datagram is too long, or there are too many buffers.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: MSG_OOB.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsend(3), rrecvmsg(3), sendmsg(2), rsocket(7)
@@ -481,16 +571,22 @@ ssize_t rsendmsg(int socket, const struct msghdr *msg, int flags);
  *   The number of bytes, 0 at the end of a stream, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is nothing, and the rsocket or the call does not block.
+ *   EAGAIN: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: a buffer is NULL.
  *   EINTR: a signal came before any byte.
- *   ENOTCONN: the rsocket is not connected.
+ *   EIO: the device failed.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rrecv(3), rreadv(3), rwrite(3), read(2), rsocket(7)
@@ -512,17 +608,23 @@ ssize_t rread(int socket, void *buf, size_t count);
  *   The number of bytes, 0 at the end of a stream, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is nothing, and the rsocket or the call does not block.
+ *   EAGAIN: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: a buffer is NULL.
  *   EINTR: a signal came before any byte.
- *   EINVAL: the list is wrong.
- *   ENOTCONN: the rsocket is not connected.
+ *   EINVAL: there are too many buffers, or fewer than none, or their lengths add up to too much.
+ *   EIO: the device failed.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rread(3), rwritev(3), readv(2), rsocket(7)
@@ -544,17 +646,26 @@ ssize_t rreadv(int socket, const struct iovec *iov, int iovcnt);
  *   The number of bytes taken, which can be fewer than given, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EDESTADDRREQ: the rsocket is for datagrams, and there is no address.
+ *   EFAULT: a buffer is NULL.
+ *   EHOSTUNREACH: the peer of a datagram cannot be reached.
  *   EINTR: a signal came before any byte.
- *   ENOTCONN: the rsocket is not connected.
- *   EPIPE: this direction was shut down.
+ *   EIO: the device failed.
+ *   EMSGSIZE: the datagram is too long.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsend(3), rwritev(3), rread(3), write(2), rsocket(7)
@@ -576,18 +687,27 @@ ssize_t rwrite(int socket, const void *buf, size_t count);
  *   The number of bytes taken, which can be fewer than given, or -1 with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EDESTADDRREQ: the rsocket is for datagrams, and there is no address.
+ *   EFAULT: a buffer is NULL.
+ *   EHOSTUNREACH: the peer of a datagram cannot be reached.
  *   EINTR: a signal came before any byte.
- *   EINVAL: the list is wrong.
- *   ENOTCONN: the rsocket is not connected.
- *   EPIPE: this direction was shut down.
+ *   EINVAL: there are too many buffers, or fewer than none, or their lengths add up to too much.
+ *   EIO: the device failed.
+ *   EMSGSIZE: the datagram is too long.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rwrite(3), rreadv(3), writev(2), rsocket(7)
@@ -613,6 +733,7 @@ ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt);
  *   EFAULT: fds is NULL.
  *   EINTR: a signal came.
  *   EINVAL: nfds is too large.
+ *   EMFILE: the process has too many open files.
  *   ENOMEM: out of memory.
  *   Other values are the kernel's or the device's.
  *
@@ -632,7 +753,7 @@ int rpoll(struct pollfd *fds, nfds_t nfds, int timeout);
  *   readfds: to wait for input, or NULL; comes back with what is ready.
  *   writefds: to wait for output, or NULL; comes back with what is ready.
  *   exceptfds: to wait for errors, or NULL; comes back with what is ready.
- *   timeout: how long, or NULL for without end.
+ *   timeout: how long, or NULL for without end. Not changed.
  *
  * Description:
  *   As select.
@@ -643,7 +764,8 @@ int rpoll(struct pollfd *fds, nfds_t nfds, int timeout);
  * Errors:
  *   EBADF: a set has a number that is no open file.
  *   EINTR: a signal came.
- *   EINVAL: nfds or the timeout is wrong.
+ *   EINVAL: nfds or the timeout is negative.
+ *   EMFILE: the process has too many open files.
  *   ENOMEM: out of memory.
  *   Other values are the kernel's or the device's.
  *
@@ -676,11 +798,13 @@ int rselect(int nfds,
  * Errors:
  *   EBADF: socket is no open rsocket.
  *   EFAULT: addr or addrlen is NULL.
+ *   EINVAL: the room is negative.
  *   ENOTCONN: the rsocket is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rgetsockname(3), rconnect(3), getpeername(2), rsocket(7)
@@ -704,10 +828,12 @@ int rgetpeername(int socket, struct sockaddr *addr, socklen_t *addrlen);
  * Errors:
  *   EBADF: socket is no open rsocket.
  *   EFAULT: addr or addrlen is NULL.
+ *   EINVAL: the room is negative.
+ *   ENOTSOCK: socket is a set of repoll_create.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rgetpeername(3), rbind(3), getsockname(2), rsocket(7)
@@ -719,7 +845,7 @@ int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen);
  *
  * Arguments:
  *   socket: an rsocket.
- *   level: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+ *   level: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IP, IPPROTO_IPV6 or SOL_RDMA.
  *   optname: the option.
  *   optval: the value; only read during the call.
  *   optlen: its size in bytes.
@@ -732,13 +858,16 @@ int rgetsockname(int socket, struct sockaddr *addr, socklen_t *addrlen);
  *
  * Errors:
  *   EBADF: socket is no open rsocket.
+ *   EFAULT: optval is NULL.
  *   EINVAL: the size or the value does not fit, or the option can no longer be set.
- *   ENOPROTOOPT: the option is not supported.
- *   ENOTSUP: the level is not supported.
+ *   ENOPROTOOPT: the level or the option is not supported.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: RDMA_IOMAPSIZE on a datagram rsocket.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rgetsockopt(3), setsockopt(2), rsocket(7)
@@ -750,7 +879,7 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
  *
  * Arguments:
  *   socket: an rsocket.
- *   level: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+ *   level: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IP, IPPROTO_IPV6 or SOL_RDMA.
  *   optname: the option.
  *   optval: where the value is returned.
  *   optlen: room there in bytes, comes back as the value's size.
@@ -763,13 +892,15 @@ int rsetsockopt(int socket, int level, int optname, const void *optval, socklen_
  *
  * Errors:
  *   EBADF: socket is no open rsocket.
- *   EINVAL: there is no room.
- *   ENOPROTOOPT: the option is not supported.
- *   ENOTSUP: the level is not supported.
+ *   EFAULT: optval or optlen is NULL.
+ *   EINVAL: the room is negative.
+ *   ENOPROTOOPT: the level or the option is not supported.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsetsockopt(3), getsockopt(2), rsocket(7)
@@ -781,26 +912,26 @@ int rgetsockopt(int socket, int level, int optname, void *optval, socklen_t *opt
  *
  * Arguments:
  *   socket: an rsocket.
- *   cmd: F_GETFL or F_SETFL.
- *   arg: for F_SETFL, the flags: O_NONBLOCK or 0.
+ *   cmd: F_GETFL, F_SETFL, F_GETFD or F_SETFD.
+ *   arg: the flags, for F_SETFL and F_SETFD.
  *
  * Description:
- *   As fcntl. Only O_NONBLOCK can be changed.
+ *   As fcntl. Of F_SETFL only O_NONBLOCK has an effect.
  *
  * Return value:
- *   The flags for F_GETFL, 0 for F_SETFL, or -1 with errno.
+ *   The flags for F_GETFL and F_GETFD, 0 for the others, or -1 with errno.
  *
  * Errors:
  *   EBADF: socket is no open rsocket.
- *   EINVAL: the flags cannot be set.
- *   ENOTSUP: the command is not supported.
+ *   EINVAL: the command is not supported.
+ *   ENOTSOCK: socket is a set of repoll_create.
  *   Other values are the kernel's or the device's.
  *
  * Notes:
  *   The third argument is read as one word; the header declares it as C's fcntl does.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   rsocket(3), fcntl(2), rsocket(7)
@@ -813,27 +944,32 @@ int rfcntl(int socket, int cmd, ... /* arg */);
  * Arguments:
  *   socket: an rsocket.
  *   buf: the memory, which must stay until riounmap.
- *   len: its size in bytes.
+ *   len: its size in bytes, less than 4 GiB.
  *   prot: PROT_WRITE; PROT_NONE offers nothing.
  *   flags: 0.
- *   offset: the number by which the peer names the memory, or -1 to have one chosen.
+ *   offset: the number by which the peer names the memory, or -1 for its address.
  *
  * Description:
  *   The peer's riowrite puts bytes there while this side does nothing. How many areas a peer may be
- *   offered is RDMA_IOMAPSIZE, set before the connection.
+ *   offered is its RDMA_IOMAPSIZE, set before the connection. The same memory at the same offset can
+ *   be offered several times, and is taken back as often.
  *
  * Return value:
  *   The offset, or -1 with errno.
  *
  * Errors:
+ *   EAGAIN: the stream is being connected.
  *   EBADF: socket is no open rsocket.
- *   EINVAL: flags, prot or the size is wrong, or the offset is taken.
- *   ENOMEM: out of memory, or no offset is free.
+ *   EINVAL: an argument is wrong.
+ *   ENOMEM: out of memory, or the peer takes no more areas.
  *   ENOTCONN: the rsocket is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: the rsocket is for datagrams.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   riounmap(3), riowrite(3), rsetsockopt(3), rsocket(7)
@@ -846,7 +982,7 @@ off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offse
  * Arguments:
  *   socket: an rsocket.
  *   buf: memory that was given to riomap.
- *   len: its size in bytes.
+ *   len: its size in bytes, or 0 for any.
  *
  * Description:
  *   The peer can no longer write there.
@@ -857,10 +993,13 @@ off_t riomap(int socket, void *buf, size_t len, int prot, int flags, off_t offse
  * Errors:
  *   EBADF: socket is no open rsocket.
  *   EINVAL: the memory is not offered.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: the rsocket is for datagrams.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   riomap(3), rsocket(7)
@@ -884,18 +1023,24 @@ int riounmap(int socket, void *buf, size_t len);
  *   The number of bytes taken, which can be fewer than given, or -1 as a size_t with errno.
  *
  * Errors:
- *   EAGAIN: there is no room, and the rsocket or the call does not block.
+ *   EAGAIN: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+ *       passed.
  *   EBADF: socket is no open rsocket.
  *   ECONNRESET: the connection broke.
+ *   EFAULT: buf is NULL, or the peer offers no memory there.
  *   EINTR: a signal came before any byte.
- *   EINVAL: the peer offers no memory there.
- *   ENOTCONN: the rsocket is not connected.
- *   EPIPE: this direction was shut down.
+ *   EIO: the device failed.
+ *   ENOTCONN: the stream is not connected.
+ *   ENOTSOCK: socket is a set of repoll_create.
+ *   EOPNOTSUPP: the rsocket is for datagrams.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
+ *   EPIPE: this direction has ended.
+ *   EPROTO: the peer does not keep to the protocol.
  *   ETIMEDOUT: the peer stopped answering.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
- *   Any thread at any time, as with a socket; close it when no other thread uses it.
+ *   Any thread at any time, as with a socket.
  *
  * See also:
  *   riomap(3), rsend(3), rsocket(7)
@@ -912,11 +1057,12 @@ size_t riowrite(int socket, const void *buf, size_t count, off_t offset, int fla
  *   As epoll_create1, for rsockets too.
  *
  * Return value:
- *   The set, or -1 with errno. It is given back by rclose or close.
+ *   The set, or -1 with errno. It is given back by rclose.
  *
  * Errors:
  *   EINVAL: flags is wrong.
  *   EMFILE: the process has too many open files.
+ *   ENODEV: the machine has no RDMA device.
  *   ENOMEM: out of memory.
  *   Other values are the kernel's or the device's.
  *
@@ -939,7 +1085,8 @@ int repoll_create(int flags);
  *       EPOLL_CTL_DEL.
  *
  * Description:
- *   As epoll_ctl. EPOLLET and EPOLLONESHOT hold for rsockets too.
+ *   As epoll_ctl. EPOLLET and EPOLLONESHOT hold for rsockets too. An rsocket that is closed leaves
+ *   its sets.
  *
  * Return value:
  *   0, or -1 with errno.
@@ -947,7 +1094,8 @@ int repoll_create(int flags);
  * Errors:
  *   EBADF: epfd is no set, or fd no open file.
  *   EEXIST: the set has fd already.
- *   EINVAL: op or event is wrong.
+ *   EFAULT: event is NULL.
+ *   EINVAL: op is wrong, epfd is an rsocket, or fd is the set itself.
  *   ENOENT: the set does not have fd.
  *   ENOMEM: out of memory.
  *   EPERM: fd cannot be waited for.
@@ -977,10 +1125,10 @@ int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event);
  *   The number of events, 0 after the timeout, or -1 with errno.
  *
  * Errors:
- *   EBADF: epfd is no set.
+ *   EBADF: epfd is no set, or it was closed meanwhile.
  *   EFAULT: events is NULL.
  *   EINTR: a signal came.
- *   EINVAL: maxevents is not above 0.
+ *   EINVAL: maxevents is not above 0, or epfd is an rsocket.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:

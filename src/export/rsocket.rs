@@ -32,7 +32,7 @@ fn send(
 ///
 /// # Arguments
 ///
-/// - `domain`: AF_INET, AF_INET6 or AF_IB.
+/// - `domain`: AF_INET or AF_INET6, and for streams AF_IB too.
 /// - `type`: SOCK_STREAM for a reliable byte stream, SOCK_DGRAM for datagrams; SOCK_NONBLOCK
 ///   and SOCK_CLOEXEC may be added.
 /// - `protocol`: 0, or IPPROTO_TCP for streams and IPPROTO_UDP for datagrams.
@@ -45,17 +45,25 @@ fn send(
 ///
 /// # Return value
 ///
-/// The rsocket, or -1 with `errno`.
+/// The rsocket, or -1 with `errno`. It is given back by rclose.
 ///
 /// # Errors
 ///
+/// - `EACCES`: the caller may not open the rdma_cm device.
 /// - `EAFNOSUPPORT`: the domain is not supported.
-/// - `EINVAL`: the type is not supported, or the protocol does not fit it.
+/// - `EAGAIN`: no thread could be started.
 /// - `EMFILE`: the process has too many open files.
 /// - `ENODEV`: the machine has no RDMA device.
 /// - `ENOMEM`: out of memory.
+/// - `EPROTONOSUPPORT`: the protocol does not fit the type, or the type the domain.
+/// - `ESOCKTNOSUPPORT`: the type is not supported.
 ///
 /// Other values are the kernel's or the device's.
+///
+/// # Notes
+///
+/// The first stream and the first datagram rsocket of a process start a thread of the library,
+/// which has all signals blocked.
 ///
 /// # Thread safety
 ///
@@ -87,17 +95,23 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 ///
 /// # Errors
 ///
+/// - `EACCES`: the port number is reserved for privileged processes.
 /// - `EADDRINUSE`: the address is in use.
 /// - `EADDRNOTAVAIL`: the address is not local.
+/// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: the rsocket is bound already, or the address is too short or of another family.
+/// - `EINVAL`: the rsocket is bound already, or the address is NULL, too short or of an unknown
+///   family.
 /// - `ENODEV`: no RDMA device has the address.
+/// - `ENOMEM`: out of memory, or more than the device has.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -121,7 +135,8 @@ pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: so
 ///
 /// # Description
 ///
-/// As listen; streams only.
+/// As listen; streams only. An rsocket that is not bound gets a free port. A second call
+/// changes the backlog.
 ///
 /// # Return value
 ///
@@ -129,16 +144,18 @@ pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: so
 ///
 /// # Errors
 ///
-/// - `EADDRINUSE`: another rsocket listens on the address.
+/// - `EADDRINUSE`: another one listens on the address.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: the rsocket is connected.
+/// - `EINVAL`: the rsocket is connected, or has been.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
 /// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -158,7 +175,7 @@ pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
 ///
 /// # Description
 ///
-/// As accept. The new rsocket has the listener's options, and blocks if the listener does.
+/// As accept. The new rsocket has the listener's options, and blocks unless told otherwise.
 ///
 /// # Return value
 ///
@@ -166,20 +183,21 @@ pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no connection, and the rsocket does not block.
+/// - `EAGAIN`: there is no connection, and the rsocket does not block or its SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `ECONNABORTED`: the peer gave up meanwhile.
+/// - `EFAULT`: `addr` is given, but not `addrlen`.
 /// - `EINTR`: a signal came.
-/// - `EINVAL`: the rsocket does not listen.
-/// - `EMFILE`: the process has too many open files.
-/// - `ENOMEM`: out of memory.
+/// - `EINVAL`: the rsocket does not listen, or rshutdown has ended that.
+/// - `ENODEV`: the device was removed.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
 /// - `EOPNOTSUPP`: the rsocket is for datagrams.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -209,7 +227,7 @@ pub unsafe extern "C" fn raccept(
 ///
 /// # Description
 ///
-/// As connect. A datagram rsocket remembers the peer; a stream is connected when the call
+/// As connect. A datagram rsocket remembers the peer. A stream is connected when the call
 /// returns, or, if it does not block, when rpoll reports POLLOUT.
 ///
 /// # Return value
@@ -218,23 +236,32 @@ pub unsafe extern "C" fn raccept(
 ///
 /// # Errors
 ///
+/// - `EADDRINUSE`: the local address is in use.
+/// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EALREADY`: the rsocket is being connected.
 /// - `EBADF`: `socket` is no open rsocket.
+/// - `ECONNABORTED`: an earlier attempt has failed; the rsocket is of no further use.
 /// - `ECONNREFUSED`: nobody listens there.
-/// - `EHOSTUNREACH`: the peer does not answer.
-/// - `EINPROGRESS`: the rsocket does not block and is being connected.
+/// - `ECONNRESET`: the peer gave up meanwhile.
+/// - `EHOSTUNREACH`: the peer cannot be reached.
+/// - `EINPROGRESS`: the rsocket is being connected, and it does not block or its SO_SNDTIMEO
+///   has passed.
 /// - `EINTR`: a signal came; the connection goes on.
-/// - `EINVAL`: the address is too short or of another family.
-/// - `EISCONN`: the rsocket is connected.
+/// - `EINVAL`: the address is NULL, too short or of an unknown family.
+/// - `EISCONN`: the rsocket is connected, or listens.
 /// - `ENETUNREACH`: there is no route to the peer.
-/// - `ENODEV`: no RDMA device reaches the peer.
+/// - `ENODEV`: no RDMA device reaches the peer, or it was removed.
+/// - `ENOMEM`: out of memory, or more than the device has.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer is no rsocket.
 /// - `ETIMEDOUT`: the peer did not answer in time.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -263,6 +290,8 @@ pub unsafe extern "C" fn rconnect(
 /// # Description
 ///
 /// As shutdown. After SHUT_WR the peer reads what was sent and then the end of the stream.
+/// Waits, for ten seconds at most, until what was sent has left. SHUT_RD on a listening rsocket
+/// ends the listening.
 ///
 /// # Return value
 ///
@@ -273,12 +302,14 @@ pub unsafe extern "C" fn rconnect(
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `EINVAL`: `how` is none of the three.
 /// - `ENOTCONN`: the rsocket is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -292,25 +323,29 @@ pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
 ///
 /// # Arguments
 ///
-/// - `socket`: an rsocket, not to be used afterwards.
+/// - `socket`: an rsocket or a set of repoll_create, not to be used afterwards.
 ///
 /// # Description
 ///
-/// As close. A connected stream is shut down; what was sent is delivered if the peer answers.
+/// As close. A connected stream is shut down, with the patience of SO_LINGER or ten seconds;
+/// what was sent is delivered if the peer answers. Connections that wait for raccept are ended.
+/// Sets of repoll_create forget the rsocket.
 ///
 /// # Return value
 ///
-/// 0, or -1 with `errno`. The rsocket is closed in either case.
+/// 0, or -1 with `errno`.
 ///
 /// # Errors
 ///
-/// - `EBADF`: `socket` is no open rsocket.
+/// - `EBADF`: `socket` is no open rsocket or set.
 ///
-/// Other values are the kernel's or the device's.
+/// # Notes
+///
+/// Other threads in calls with the rsocket return from them.
 ///
 /// # Thread safety
 ///
-/// No other thread may be in a call with the rsocket.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -327,7 +362,7 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 /// - `socket`: an rsocket.
 /// - `buf`: where the bytes go.
 /// - `len`: room there in bytes.
-/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
 ///
 /// # Description
 ///
@@ -340,18 +375,26 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: a buffer is NULL.
 /// - `EINTR`: a signal came before any byte.
-/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EINVAL`: MSG_OOB on a stream.
+/// - `EIO`: the device failed.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB on a datagram rsocket.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -370,13 +413,13 @@ pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flag
 /// - `socket`: an rsocket.
 /// - `buf`: where the bytes go.
 /// - `len`: room there in bytes.
-/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
 /// - `src_addr`: where the sender's address is returned, or NULL.
 /// - `addrlen`: room there in bytes, comes back as the address's size; NULL if `src_addr` is.
 ///
 /// # Description
 ///
-/// As recvfrom.
+/// As recvfrom. A stream tells no address: `addrlen` comes back as 0.
 ///
 /// # Return value
 ///
@@ -384,18 +427,26 @@ pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flag
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: a buffer is NULL.
 /// - `EINTR`: a signal came before any byte.
-/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EINVAL`: MSG_OOB on a stream.
+/// - `EIO`: the device failed.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB on a datagram rsocket.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -424,8 +475,9 @@ pub unsafe extern "C" fn rrecvfrom(
 /// # Arguments
 ///
 /// - `socket`: an rsocket.
-/// - `msg`: buffers, and room for the sender's address. Control data is not supported.
-/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, or 0.
+/// - `msg`: buffers, and room for the sender's address. There is never control data;
+///   `msg_flags` says if a datagram was cut off.
+/// - `flags`: MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, or 0.
 ///
 /// # Description
 ///
@@ -437,20 +489,27 @@ pub unsafe extern "C" fn rrecvfrom(
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: a buffer is NULL.
 /// - `EINTR`: a signal came before any byte.
-/// - `EINVAL`: `msg` is wrong.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `ENOTSUP`: `msg` asks for control data.
+/// - `EINVAL`: `msg` is NULL, the lengths add up to too much, or MSG_OOB on a stream.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: there are too many buffers.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB on a datagram rsocket.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -483,7 +542,8 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
 ///
 /// # Description
 ///
-/// As send. The bytes are copied: the buffer is the caller's again when the call returns.
+/// As send. The bytes are copied: the buffer is the caller's again when the call returns. No
+/// signal is raised when the peer is gone.
 ///
 /// # Return value
 ///
@@ -491,19 +551,29 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EDESTADDRREQ`: the rsocket is for datagrams, and there is no address.
+/// - `EFAULT`: a buffer is NULL.
+/// - `EHOSTUNREACH`: the peer of a datagram cannot be reached.
 /// - `EINTR`: a signal came before any byte.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `EPIPE`: this direction was shut down.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: the datagram is too long.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -528,12 +598,12 @@ pub unsafe extern "C" fn rsend(
 /// - `buf`: the bytes.
 /// - `len`: how many.
 /// - `flags`: MSG_DONTWAIT, or 0.
-/// - `dest_addr`: the peer's address; NULL on a connected rsocket.
+/// - `dest_addr`: the peer's address, or NULL for the one of rconnect.
 /// - `addrlen`: its size in bytes.
 ///
 /// # Description
 ///
-/// As sendto. On a stream the address must be NULL.
+/// As sendto. A stream takes no notice of the address.
 ///
 /// # Return value
 ///
@@ -541,21 +611,32 @@ pub unsafe extern "C" fn rsend(
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EDESTADDRREQ`: the rsocket is for datagrams, and there is no address.
+/// - `EFAULT`: a buffer is NULL.
+/// - `EHOSTUNREACH`: the peer of a datagram cannot be reached.
 /// - `EINTR`: a signal came before any byte.
-/// - `EISCONN`: the rsocket is a stream, and there is an address.
+/// - `EINVAL`: the address is too short or of an unknown family.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: the datagram is too long.
 /// - `ENODEV`: no RDMA device reaches the peer.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `EPIPE`: this direction was shut down.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -580,7 +661,7 @@ pub unsafe extern "C" fn rsendto(
 /// # Arguments
 ///
 /// - `socket`: an rsocket.
-/// - `msg`: buffers, and the peer's address. Control data is not supported.
+/// - `msg`: buffers, and the peer's address. Control data is not looked at.
 /// - `flags`: MSG_DONTWAIT, or 0.
 ///
 /// # Description
@@ -593,21 +674,31 @@ pub unsafe extern "C" fn rsendto(
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EDESTADDRREQ`: the rsocket is for datagrams, and there is no address.
+/// - `EFAULT`: `msg` or a buffer is NULL.
+/// - `EHOSTUNREACH`: the peer of a datagram cannot be reached.
 /// - `EINTR`: a signal came before any byte.
-/// - `EINVAL`: `msg` is wrong.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `ENOTSUP`: `msg` has control data.
-/// - `EPIPE`: this direction was shut down.
+/// - `EINVAL`: the address is wrong, or the lengths add up to too much.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: the datagram is too long, or there are too many buffers.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: MSG_OOB.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -646,18 +737,24 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: a buffer is NULL.
 /// - `EINTR`: a signal came before any byte.
-/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EIO`: the device failed.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -687,19 +784,26 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is nothing, and the rsocket or the call does not block or SO_RCVTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: a buffer is NULL.
 /// - `EINTR`: a signal came before any byte.
-/// - `EINVAL`: the list is wrong.
-/// - `ENOTCONN`: the rsocket is not connected.
+/// - `EINVAL`: there are too many buffers, or fewer than none, or their lengths add up to too
+///   much.
+/// - `EIO`: the device failed.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -729,19 +833,28 @@ pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int)
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EDESTADDRREQ`: the rsocket is for datagrams, and there is no address.
+/// - `EFAULT`: a buffer is NULL.
+/// - `EHOSTUNREACH`: the peer of a datagram cannot be reached.
 /// - `EINTR`: a signal came before any byte.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `EPIPE`: this direction was shut down.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: the datagram is too long.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -771,20 +884,30 @@ pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize)
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EDESTADDRREQ`: the rsocket is for datagrams, and there is no address.
+/// - `EFAULT`: a buffer is NULL.
+/// - `EHOSTUNREACH`: the peer of a datagram cannot be reached.
 /// - `EINTR`: a signal came before any byte.
-/// - `EINVAL`: the list is wrong.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `EPIPE`: this direction was shut down.
+/// - `EINVAL`: there are too many buffers, or fewer than none, or their lengths add up to too
+///   much.
+/// - `EIO`: the device failed.
+/// - `EMSGSIZE`: the datagram is too long.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -819,6 +942,7 @@ pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int
 /// - `EFAULT`: `fds` is NULL.
 /// - `EINTR`: a signal came.
 /// - `EINVAL`: `nfds` is too large.
+/// - `EMFILE`: the process has too many open files.
 /// - `ENOMEM`: out of memory.
 ///
 /// Other values are the kernel's or the device's.
@@ -846,7 +970,7 @@ pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -
 /// - `readfds`: to wait for input, or NULL; comes back with what is ready.
 /// - `writefds`: to wait for output, or NULL; comes back with what is ready.
 /// - `exceptfds`: to wait for errors, or NULL; comes back with what is ready.
-/// - `timeout`: how long, or NULL for without end.
+/// - `timeout`: how long, or NULL for without end. Not changed.
 ///
 /// # Description
 ///
@@ -860,7 +984,8 @@ pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -
 ///
 /// - `EBADF`: a set has a number that is no open file.
 /// - `EINTR`: a signal came.
-/// - `EINVAL`: `nfds` or the timeout is wrong.
+/// - `EINVAL`: `nfds` or the timeout is negative.
+/// - `EMFILE`: the process has too many open files.
 /// - `ENOMEM`: out of memory.
 ///
 /// Other values are the kernel's or the device's.
@@ -908,13 +1033,15 @@ pub unsafe extern "C" fn rselect(
 ///
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `EFAULT`: `addr` or `addrlen` is NULL.
+/// - `EINVAL`: the room is negative.
 /// - `ENOTCONN`: the rsocket is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -952,12 +1079,14 @@ pub unsafe extern "C" fn rgetpeername(
 ///
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `EFAULT`: `addr` or `addrlen` is NULL.
+/// - `EINVAL`: the room is negative.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -980,7 +1109,7 @@ pub unsafe extern "C" fn rgetsockname(
 /// # Arguments
 ///
 /// - `socket`: an rsocket.
-/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IP, IPPROTO_IPV6 or SOL_RDMA.
 /// - `optname`: the option.
 /// - `optval`: the value; only read during the call.
 /// - `optlen`: its size in bytes.
@@ -997,15 +1126,18 @@ pub unsafe extern "C" fn rgetsockname(
 /// # Errors
 ///
 /// - `EBADF`: `socket` is no open rsocket.
+/// - `EFAULT`: `optval` is NULL.
 /// - `EINVAL`: the size or the value does not fit, or the option can no longer be set.
-/// - `ENOPROTOOPT`: the option is not supported.
-/// - `ENOTSUP`: the level is not supported.
+/// - `ENOPROTOOPT`: the level or the option is not supported.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: RDMA_IOMAPSIZE on a datagram rsocket.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1031,7 +1163,7 @@ pub unsafe extern "C" fn rsetsockopt(
 /// # Arguments
 ///
 /// - `socket`: an rsocket.
-/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IPV6 or SOL_RDMA.
+/// - `level`: SOL_SOCKET, IPPROTO_TCP, IPPROTO_IP, IPPROTO_IPV6 or SOL_RDMA.
 /// - `optname`: the option.
 /// - `optval`: where the value is returned.
 /// - `optlen`: room there in bytes, comes back as the value's size.
@@ -1047,15 +1179,17 @@ pub unsafe extern "C" fn rsetsockopt(
 /// # Errors
 ///
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: there is no room.
-/// - `ENOPROTOOPT`: the option is not supported.
-/// - `ENOTSUP`: the level is not supported.
+/// - `EFAULT`: `optval` or `optlen` is NULL.
+/// - `EINVAL`: the room is negative.
+/// - `ENOPROTOOPT`: the level or the option is not supported.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1082,22 +1216,22 @@ pub unsafe extern "C" fn rgetsockopt(
 /// # Arguments
 ///
 /// - `socket`: an rsocket.
-/// - `cmd`: F_GETFL or F_SETFL.
-/// - `arg`: for F_SETFL, the flags: O_NONBLOCK or 0.
+/// - `cmd`: F_GETFL, F_SETFL, F_GETFD or F_SETFD.
+/// - `arg`: the flags, for F_SETFL and F_SETFD.
 ///
 /// # Description
 ///
-/// As fcntl. Only O_NONBLOCK can be changed.
+/// As fcntl. Of F_SETFL only O_NONBLOCK has an effect.
 ///
 /// # Return value
 ///
-/// The flags for F_GETFL, 0 for F_SETFL, or -1 with `errno`.
+/// The flags for F_GETFL and F_GETFD, 0 for the others, or -1 with `errno`.
 ///
 /// # Errors
 ///
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: the flags cannot be set.
-/// - `ENOTSUP`: the command is not supported.
+/// - `EINVAL`: the command is not supported.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
 ///
 /// Other values are the kernel's or the device's.
 ///
@@ -1107,7 +1241,7 @@ pub unsafe extern "C" fn rgetsockopt(
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1126,15 +1260,16 @@ pub unsafe extern "C" fn rfcntl(socket: c_int, cmd: c_int, arg: c_long) -> c_int
 ///
 /// - `socket`: an rsocket.
 /// - `buf`: the memory, which must stay until riounmap.
-/// - `len`: its size in bytes.
+/// - `len`: its size in bytes, less than 4 GiB.
 /// - `prot`: PROT_WRITE; PROT_NONE offers nothing.
 /// - `flags`: 0.
-/// - `offset`: the number by which the peer names the memory, or -1 to have one chosen.
+/// - `offset`: the number by which the peer names the memory, or -1 for its address.
 ///
 /// # Description
 ///
 /// The peer's riowrite puts bytes there while this side does nothing. How many areas a peer may
-/// be offered is RDMA_IOMAPSIZE, set before the connection.
+/// be offered is its RDMA_IOMAPSIZE, set before the connection. The same memory at the same
+/// offset can be offered several times, and is taken back as often.
 ///
 /// # Return value
 ///
@@ -1142,16 +1277,20 @@ pub unsafe extern "C" fn rfcntl(socket: c_int, cmd: c_int, arg: c_long) -> c_int
 ///
 /// # Errors
 ///
+/// - `EAGAIN`: the stream is being connected.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: `flags`, `prot` or the size is wrong, or the offset is taken.
-/// - `ENOMEM`: out of memory, or no offset is free.
+/// - `EINVAL`: an argument is wrong.
+/// - `ENOMEM`: out of memory, or the peer takes no more areas.
 /// - `ENOTCONN`: the rsocket is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1178,7 +1317,7 @@ pub unsafe extern "C" fn riomap(
 ///
 /// - `socket`: an rsocket.
 /// - `buf`: memory that was given to riomap.
-/// - `len`: its size in bytes.
+/// - `len`: its size in bytes, or 0 for any.
 ///
 /// # Description
 ///
@@ -1192,12 +1331,15 @@ pub unsafe extern "C" fn riomap(
 ///
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `EINVAL`: the memory is not offered.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1227,20 +1369,26 @@ pub unsafe extern "C" fn riounmap(socket: c_int, buf: *mut c_void, len: usize) -
 ///
 /// # Errors
 ///
-/// - `EAGAIN`: there is no room, and the rsocket or the call does not block.
+/// - `EAGAIN`: there is no room, and the rsocket or the call does not block or SO_SNDTIMEO has
+///   passed.
 /// - `EBADF`: `socket` is no open rsocket.
 /// - `ECONNRESET`: the connection broke.
+/// - `EFAULT`: `buf` is NULL, or the peer offers no memory there.
 /// - `EINTR`: a signal came before any byte.
-/// - `EINVAL`: the peer offers no memory there.
-/// - `ENOTCONN`: the rsocket is not connected.
-/// - `EPIPE`: this direction was shut down.
+/// - `EIO`: the device failed.
+/// - `ENOTCONN`: the stream is not connected.
+/// - `ENOTSOCK`: `socket` is a set of repoll_create.
+/// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
+/// - `EPIPE`: this direction has ended.
+/// - `EPROTO`: the peer does not keep to the protocol.
 /// - `ETIMEDOUT`: the peer stopped answering.
 ///
 /// Other values are the kernel's or the device's.
 ///
 /// # Thread safety
 ///
-/// Any thread at any time, as with a socket; close it when no other thread uses it.
+/// Any thread at any time, as with a socket.
 ///
 /// # See also
 ///
@@ -1272,12 +1420,13 @@ pub unsafe extern "C" fn riowrite(
 ///
 /// # Return value
 ///
-/// The set, or -1 with `errno`. It is given back by rclose or close.
+/// The set, or -1 with `errno`. It is given back by rclose.
 ///
 /// # Errors
 ///
 /// - `EINVAL`: `flags` is wrong.
 /// - `EMFILE`: the process has too many open files.
+/// - `ENODEV`: the machine has no RDMA device.
 /// - `ENOMEM`: out of memory.
 ///
 /// Other values are the kernel's or the device's.
@@ -1306,7 +1455,8 @@ pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
 ///
 /// # Description
 ///
-/// As epoll_ctl. EPOLLET and EPOLLONESHOT hold for rsockets too.
+/// As epoll_ctl. EPOLLET and EPOLLONESHOT hold for rsockets too. An rsocket that is closed
+/// leaves its sets.
 ///
 /// # Return value
 ///
@@ -1316,7 +1466,8 @@ pub unsafe extern "C" fn repoll_create(flags: c_int) -> c_int {
 ///
 /// - `EBADF`: `epfd` is no set, or `fd` no open file.
 /// - `EEXIST`: the set has `fd` already.
-/// - `EINVAL`: `op` or `event` is wrong.
+/// - `EFAULT`: `event` is NULL.
+/// - `EINVAL`: `op` is wrong, `epfd` is an rsocket, or `fd` is the set itself.
 /// - `ENOENT`: the set does not have `fd`.
 /// - `ENOMEM`: out of memory.
 /// - `EPERM`: `fd` cannot be waited for.
@@ -1361,10 +1512,10 @@ pub unsafe extern "C" fn repoll_ctl(
 ///
 /// # Errors
 ///
-/// - `EBADF`: `epfd` is no set.
+/// - `EBADF`: `epfd` is no set, or it was closed meanwhile.
 /// - `EFAULT`: `events` is NULL.
 /// - `EINTR`: a signal came.
-/// - `EINVAL`: `maxevents` is not above 0.
+/// - `EINVAL`: `maxevents` is not above 0, or `epfd` is an rsocket.
 ///
 /// Other values are the kernel's or the device's.
 ///

@@ -123,6 +123,11 @@ fn sleep(
                     socket.as_source()?.take_event(identity_of(waker));
                 }
             }
+            // Mostly that is all; otherwise another round, armed anew.
+            let ready = look(fds, places)?;
+            if ready > 0 {
+                return Ok(ready);
+            }
         }
     }
 }

@@ -209,7 +209,10 @@ impl Set {
             self.drop_member(&member);
             return Err(error);
         }
-        self.list(member);
+        self.watch(&member, socket);
+        if socket.readiness() as u16 as u32 & (interest.events | ALWAYS) != 0 {
+            self.list(member);
+        }
         Ok(())
     }
 
@@ -239,14 +242,13 @@ impl Set {
         }
     }
 
-    fn unlist(&self, most: usize) -> Vec<Arc<Member>> {
+    fn unlist(&self) -> Option<Arc<Member>> {
         let mut ready = self.ready.lock();
-        let count = ready.len().min(most);
-        let taken = ready.drain(..count).collect();
-        if count > 0 && ready.is_empty() {
+        let member = ready.pop_front()?;
+        if ready.is_empty() {
             self.waker.clear();
         }
-        taken
+        Some(member)
     }
 
     /// Fills `events`; their number.
@@ -272,7 +274,11 @@ impl Set {
     fn take_ready(&self, events: &mut [epoll_event]) -> usize {
         let mut found = 0;
         let mut again = Vec::new();
-        for member in self.unlist(events.len()) {
+        // Each at most once, so that one that is always ready does not hold the others up.
+        let mut left = self.ready.lock().len();
+        while found < events.len() && left > 0 {
+            left -= 1;
+            let Some(member) = self.unlist() else { break };
             member.listed.store(false, Ordering::Release);
             if let Some((event, stays)) = self.event_of(&member) {
                 events[found] = event;

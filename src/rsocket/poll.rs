@@ -94,35 +94,65 @@ fn sleep(
     deadline: Deadline,
 ) -> Result<usize> {
     let mut registered: Vec<Registration<'_>> = crate::memory::try_vec(places.len())?;
-    for kind in places {
-        if let Place::Rsocket(socket) = kind {
-            registered.push(Registration::new(socket.as_source()?, waker.clone())?);
-        }
-    }
     let mut watched = crate::memory::try_vec(fds.len().saturating_add(1))?;
+    let watch = |fd| pollfd { fd, events: POLLIN, revents: 0 };
+    watched.push(watch(waker.fd()));
+    let mut ready = 0;
+    for (place, kind) in fds.iter_mut().zip(places) {
+        let Place::Rsocket(socket) = kind else {
+            watched.push(pollfd { revents: 0, ..*place });
+            continue;
+        };
+        let (registration, fd, events) =
+            Registration::enlisted(socket.as_source()?, waker.clone())?;
+        registered.push(registration);
+        watched.push(watch(fd));
+        place.revents = events & (place.events | ALWAYS);
+        ready += usize::from(place.revents != 0);
+    }
     loop {
-        watched.clear();
-        watched.push(pollfd { fd: waker.fd(), events: POLLIN, revents: 0 });
-        for (place, kind) in fds.iter().zip(places) {
-            watched.push(match kind {
-                Place::Ordinary => pollfd { revents: 0, ..*place },
-                Place::Rsocket(socket) => {
-                    pollfd { fd: socket.as_source()?.arm()?, events: POLLIN, revents: 0 }
-                }
-            });
-        }
-        // What completed before the sockets were armed has no event.
-        let ready = look(fds, places)?;
         if ready > 0 || wait::has_passed(deadline) {
             return Ok(ready);
         }
-        if wait::poll_until(&mut watched, deadline)? > 0 {
-            waker.clear();
-            for (place, kind) in watched[1..].iter().zip(places) {
-                if let (Place::Rsocket(socket), true) = (kind, place.revents != 0) {
-                    socket.as_source()?.take_event(identity_of(waker));
-                }
+        if wait::poll_until(&mut watched, deadline)? == 0 {
+            return Ok(0);
+        }
+        ready = woken(fds, places, &watched, waker)?;
+        if ready > 0 {
+            return Ok(ready);
+        }
+        // Something that nobody asked for: armed anew, then looked at, for what came in between.
+        for (watched, kind) in watched[1..].iter_mut().zip(places) {
+            if let Place::Rsocket(socket) = kind {
+                watched.fd = socket.as_source()?.arm()?;
             }
         }
+        ready = look(fds, places)?;
     }
+}
+
+/// Takes the events that ended a sleep and looks at their sockets; at all, where it was the waker.
+fn woken(
+    fds: &mut [pollfd],
+    places: &[Place],
+    watched: &[pollfd],
+    waker: &Arc<Waker>,
+) -> Result<usize> {
+    let mut ready = 0;
+    for ((place, kind), watched) in fds.iter_mut().zip(places).zip(&watched[1..]) {
+        place.revents = match kind {
+            Place::Ordinary => watched.revents,
+            Place::Rsocket(socket) if watched.revents != 0 => {
+                socket.as_source()?.take_event(identity_of(waker));
+                socket.readiness() & (place.events | ALWAYS)
+            }
+            Place::Rsocket(_) => 0,
+        };
+        ready += usize::from(place.revents != 0);
+    }
+    if watched[0].revents != 0 {
+        waker.clear();
+        return look(fds, places);
+    }
+    Ok(ready)
 }

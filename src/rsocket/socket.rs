@@ -15,6 +15,7 @@ use libc::{
 };
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 /// What a receive brought.
 pub(crate) struct Received {
@@ -41,6 +42,10 @@ pub(crate) enum Socket {
     /// A search of a datagram socket, which the program knows nothing of.
     Lookup(Arc<Lookup>),
 }
+
+/// How long a close waits for those who are still in a call.
+const LEAVING: Duration = Duration::from_millis(200);
+const LOOK: Duration = Duration::from_micros(50);
 
 static SOCKETS: Table<Socket> = Table::new();
 
@@ -98,10 +103,31 @@ pub(crate) fn close(fd: RawFd) -> Result<()> {
         Socket::Set(set) => set.close(),
         Socket::Lookup(_) => {}
     }
+    wait_for_others(&socket);
     Ok(())
 }
 
+/// Others that were in a call have been woken and leave now. When the last is out, the descriptor and
+/// the kernel's objects go; a program that binds the same port next must not come too early.
+fn wait_for_others(socket: &Arc<Socket>) {
+    let limit = Instant::now() + LEAVING;
+    while socket.users() > 1 && Instant::now() < limit {
+        std::thread::sleep(LOOK);
+    }
+}
+
 impl Socket {
+    /// References to the socket and to its entry, less the one inside the entry.
+    fn users(self: &Arc<Socket>) -> usize {
+        let inside = match &**self {
+            Socket::Stream(stream) => Arc::strong_count(stream),
+            Socket::Datagram(datagram) => Arc::strong_count(datagram),
+            Socket::Set(set) => Arc::strong_count(set),
+            Socket::Lookup(lookup) => Arc::strong_count(lookup),
+        };
+        (Arc::strong_count(self) + inside).saturating_sub(1)
+    }
+
     fn is_public(&self) -> bool {
         match self {
             Socket::Stream(stream) => stream.is_public(),

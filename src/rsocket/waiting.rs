@@ -3,7 +3,7 @@
 use super::config;
 use super::wait::{self, Borrowed, Deadline, Wake, Waker};
 use crate::error::{Errno, Result};
-use libc::{POLLIN, pollfd};
+use libc::{POLLIN, c_short, pollfd};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// What a sleeper needs of a socket.
 pub(super) trait Source {
     fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()>;
+
+    /// `add_waiter`, `arm` and a look at what is ready, in one.
+    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)>;
 
     fn remove_waiter(&self, waiter: &Arc<dyn Wake>);
 
@@ -32,6 +35,17 @@ impl<'a> Registration<'a> {
     pub(super) fn new(source: &'a dyn Source, waiter: Arc<dyn Wake>) -> Result<Registration<'a>> {
         source.add_waiter(Arc::clone(&waiter))?;
         Ok(Registration { source, waiter })
+    }
+}
+
+impl<'a> Registration<'a> {
+    /// A registration, the descriptor to watch, and what is ready now.
+    pub(super) fn enlisted(
+        source: &'a dyn Source,
+        waiter: Arc<dyn Wake>,
+    ) -> Result<(Registration<'a>, RawFd, c_short)> {
+        let (fd, ready) = source.enlist(Arc::clone(&waiter))?;
+        Ok((Registration { source, waiter }, fd, ready))
     }
 }
 

@@ -276,6 +276,17 @@ impl Source for Datagram {
         Ok(())
     }
 
+    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
+        self.add_waiter(Arc::clone(&waiter))?;
+        match self.arm() {
+            Ok(fd) => Ok((fd, self.readiness())),
+            Err(error) => {
+                self.remove_waiter(&waiter);
+                Err(error)
+            }
+        }
+    }
+
     fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }

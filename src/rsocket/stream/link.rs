@@ -4,6 +4,7 @@ use super::endpoint::Endpoint;
 use super::options::Options;
 use crate::error::{Errno, Result};
 use crate::id::Id;
+use crate::memory::try_vec;
 use crate::rsocket::flow::{Event, Flow, Tag};
 use crate::rsocket::wire::{ConnectionData, Message};
 use crate::verbs::Completion;
@@ -32,13 +33,16 @@ pub(super) struct Link {
     pub(super) failure: Option<Errno>,
     /// An event was asked for and not seen yet.
     armed: bool,
+    /// Room for what a look finds; empty between two.
+    found: Vec<Completion>,
 }
 
 impl Link {
     pub(super) fn create(id: &'static Id, options: &Options) -> Result<Link> {
         let endpoint = Endpoint::create(id, options)?;
         let flow = Flow::new(endpoint.sizes());
-        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: false })
+        let found = try_vec(BATCH)?;
+        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: false, found })
     }
 
     pub(super) fn connect(&mut self, peer: &ConnectionData) {
@@ -67,23 +71,24 @@ impl Link {
 
     /// Takes what has completed and sends the credits that this allows.
     pub(super) fn progress(&mut self) {
+        let mut found = std::mem::take(&mut self.found);
         loop {
-            let mut found = [None; BATCH];
-            let mut count = 0;
-            let polled = self.endpoint.queue().poll::<BATCH>(|completion| {
-                found[count] = Some(*completion);
-                count += 1;
-            });
-            if let Err(error) = polled {
-                return self.fail(error);
-            }
-            for completion in found.iter().flatten() {
-                self.completed(completion);
+            let polled = self.endpoint.queue().poll::<BATCH>(|completion| found.push(*completion));
+            let count = match polled {
+                Ok(count) => count,
+                Err(error) => {
+                    self.fail(error);
+                    break;
+                }
+            };
+            for completion in found.drain(..) {
+                self.completed(&completion);
             }
             if count < BATCH {
                 break;
             }
         }
+        self.found = found;
         while self.is_alive() {
             let Some(grant) = self.flow.take_grant() else { break };
             if let Err(error) = self.endpoint.post_grant(&grant) {

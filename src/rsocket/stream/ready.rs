@@ -12,16 +12,19 @@ const WRITE: c_short = POLLOUT | POLLWRNORM;
 impl Stream {
     /// All that is true now, of what poll can ask.
     pub(crate) fn readiness(&self) -> c_short {
-        let mut inner = self.inner.lock();
-        if inner.closed {
-            return POLLNVAL;
-        }
-        inner.progress();
-        inner.readiness()
+        self.inner.lock().look()
     }
 }
 
 impl Inner {
+    pub(super) fn look(&mut self) -> c_short {
+        if self.closed {
+            return POLLNVAL;
+        }
+        self.progress();
+        self.readiness()
+    }
+
     fn readiness(&self) -> c_short {
         let failed = if self.error.is_some() { POLLERR } else { 0 };
         match self.phase {

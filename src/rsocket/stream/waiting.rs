@@ -5,6 +5,7 @@ use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::wait::Wake;
 use crate::rsocket::waiting::{self, Patience, Source, identity};
+use libc::c_short;
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,19 +18,20 @@ impl Source for Stream {
         Ok(())
     }
 
+    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
+        let mut inner = self.inner.lock();
+        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+        let fd = inner.arm()?;
+        inner.waiters.push(waiter);
+        Ok((fd, inner.look()))
+    }
+
     fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 
     fn arm(&self) -> Result<RawFd> {
-        let mut inner = self.inner.lock();
-        match (inner.phase, &mut inner.link) {
-            (Phase::Connected, Some(link)) => {
-                link.arm()?;
-                Ok(link.endpoint.event_fd())
-            }
-            _ => Ok(-1),
-        }
+        self.inner.lock().arm()
     }
 
     fn take_event(&self, own: *const ()) {
@@ -40,6 +42,18 @@ impl Source for Stream {
                     waiter.wake();
                 }
             }
+        }
+    }
+}
+
+impl Inner {
+    fn arm(&mut self) -> Result<RawFd> {
+        match (self.phase, &mut self.link) {
+            (Phase::Connected, Some(link)) => {
+                link.arm()?;
+                Ok(link.endpoint.event_fd())
+            }
+            _ => Ok(-1),
         }
     }
 }

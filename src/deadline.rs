@@ -6,13 +6,13 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
-use once_cell::sync::OnceCell;
+use crate::once::Once;
 use std::os::fd::RawFd;
 use std::time::{Duration, Instant};
 
 /// The limit, unless absent, zero or not a number.
 pub(crate) fn limit() -> Option<Duration> {
-    static LIMIT: OnceCell<Option<Duration>> = OnceCell::new();
+    static LIMIT: Once<Option<Duration>> = Once::new();
     *LIMIT.get_or_init(|| parse(&std::env::var("RDMACM_SYNC_TIMEOUT_MS").ok()?))
 }
 

@@ -11,7 +11,6 @@
 
 use crate::error::{Errno, Result};
 use crate::log;
-use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// How long a refusal waits for a maker that may just be on its way out.
@@ -23,14 +22,20 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Number of forks between the first process that used the library and this one.
+extern "C" fn register() {
+    // SAFETY: the handler only touches an atomic; the library is linked with -z nodelete. A failed
+    // registration (no memory) leaves the rule unenforced, as it is in the C library.
+    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}
+
+/// Run when the library is loaded, before any call can make something to inherit.
+#[used]
+// SAFETY: the section holds pointers to such functions.
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = register;
+
+/// Number of forks between the process that loaded the library and this one.
 pub(crate) fn generation() -> u32 {
-    static REGISTERED: OnceCell<()> = OnceCell::new();
-    REGISTERED.get_or_init(|| {
-        // SAFETY: the handler only touches an atomic; the library is linked with -z nodelete. A failed
-        // registration (no memory) leaves the rule unenforced, as it is in the C library.
-        let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
-    });
     GENERATION.load(Ordering::Relaxed)
 }
 
@@ -55,7 +60,7 @@ impl Owner {
     /// EPERM in a child whose parent still lives.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
-        if self.generation.load(Ordering::Relaxed) == GENERATION.load(Ordering::Relaxed) {
+        if self.generation.load(Ordering::Relaxed) == generation() {
             return Ok(());
         }
         self.adopt(PARTING_MS)
@@ -63,8 +68,7 @@ impl Owner {
 
     /// Whether this process may act on the object, without waiting for anybody.
     pub(crate) fn is_ours(&self) -> bool {
-        self.generation.load(Ordering::Relaxed) == GENERATION.load(Ordering::Relaxed)
-            || self.adopt(0).is_ok()
+        self.generation.load(Ordering::Relaxed) == generation() || self.adopt(0).is_ok()
     }
 
     #[cold]

@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `once`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -50,6 +50,7 @@ mod index;
 mod log;
 mod memory;
 mod multicast;
+mod once;
 mod option;
 mod qp;
 mod rsocket;

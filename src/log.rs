@@ -2,13 +2,13 @@
 //! failed kernel command and for each event that had to be dropped. Silent otherwise.
 
 use crate::error::Errno;
-use once_cell::sync::OnceCell;
+use crate::once::Once;
 use std::fmt::Arguments;
 use std::io::Write;
 use std::os::fd::RawFd;
 
 fn enabled() -> bool {
-    static ENABLED: OnceCell<bool> = OnceCell::new();
+    static ENABLED: Once<bool> = Once::new();
     *ENABLED.get_or_init(|| {
         std::env::var_os("RDMACM_LOG").is_some_and(|value| !value.is_empty() && value != "0")
     })

@@ -1,6 +1,6 @@
 //! Defaults, from the files of /etc/rdma/rsocket, read once.
 
-use once_cell::sync::OnceCell;
+use crate::once::Once;
 use std::path::Path;
 use std::time::Duration;
 
@@ -75,7 +75,7 @@ impl Config {
 
 /// The configuration of this process.
 pub(crate) fn get() -> &'static Config {
-    static CONFIG: OnceCell<Config> = OnceCell::new();
+    static CONFIG: Once<Config> = Once::new();
     CONFIG.get_or_init(|| {
         if !Path::new(FOLDER).is_dir() {
             return Config::default();

@@ -7,8 +7,8 @@
 use super::abi;
 use crate::error::{Errno, Result, quietly};
 use crate::log;
+use crate::once::Once;
 use crate::types::RDMA_CM_EVENT_USER;
-use once_cell::sync::OnceCell;
 use std::mem::size_of;
 use std::os::fd::RawFd;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
@@ -118,7 +118,7 @@ pub(crate) fn call<Q: Query>(fd: RawFd, mut body: Q) -> Result<Q::Response> {
 /// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. To an id that does not exist
 /// such a kernel says so, while an older one says EINVAL, as to everything that is wrong.
 pub(crate) fn takes_events(fd: RawFd) -> bool {
-    static ANSWER: OnceCell<bool> = OnceCell::new();
+    static ANSWER: Once<bool> = Once::new();
     *ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
         !matches!(quietly(|| submit(fd, probe, 0)), Err(Errno::EINVAL | Errno::ENOSYS))

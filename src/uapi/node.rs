@@ -3,7 +3,7 @@
 use super::netlink;
 use crate::error::{Errno, Result};
 use crate::log;
-use once_cell::sync::OnceCell;
+use crate::once::Once;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -22,7 +22,7 @@ struct Node {
 
 /// Opens a new context of the rdma_cm device. A failed search is repeated by the next call.
 pub(crate) fn open() -> Result<OwnedFd> {
-    static NODE: OnceCell<Node> = OnceCell::new();
+    static NODE: Once<Node> = Once::new();
     let node = NODE.get_or_try_init(find)?;
     open_node(&node.path, node.device)
         .or_else(|error| {

@@ -12,9 +12,9 @@ pub(crate) use message::{PathRecord, Question, Reply};
 use crate::deadline;
 use crate::error::Errno;
 use crate::log;
+use crate::once::Once;
 use connection::Connection;
 use message::{MAX_MESSAGE, Request, parse_reply};
-use once_cell::sync::OnceCell;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -60,7 +60,7 @@ fn rest() {
 
 /// Since the first question.
 fn milliseconds() -> u64 {
-    static FIRST: OnceCell<Instant> = OnceCell::new();
+    static FIRST: Once<Instant> = Once::new();
     let elapsed = FIRST.get_or_init(Instant::now).elapsed();
     u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX)
 }
@@ -72,7 +72,7 @@ fn next_transaction() -> u64 {
 }
 
 fn own_limit() -> Option<Duration> {
-    static LIMIT: OnceCell<Duration> = OnceCell::new();
+    static LIMIT: Once<Duration> = Once::new();
     let limit = LIMIT.get_or_init(|| {
         let value = std::env::var("RDMACM_IBACM_TIMEOUT_MS").ok();
         value.and_then(|value| parse_limit(&value)).unwrap_or(DEFAULT_LIMIT)

@@ -179,7 +179,7 @@ pub(crate) fn next_request(listener: &Id) -> Result<*mut rdma_cm_id> {
 }
 
 /// The peer should not wait for a connection that cannot be. C has not seen the child.
-fn turn_away(child: &'static Id) {
+pub(crate) fn turn_away(child: &'static Id) {
     let _ = child.reject(&[], 0);
     // SAFETY: not given to C.
     let _ = unsafe { destroy(child) };

@@ -5,6 +5,7 @@
 //! says how long it may take.
 
 use crate::deadline;
+use crate::endpoint;
 use crate::error::{Errno, Result};
 use crate::event::{self, Message};
 use crate::id::Id;
@@ -99,9 +100,18 @@ impl Id {
             match outcome(operation, message.event(), message.status()) {
                 Outcome::Done => return Ok((message, Ok(()))),
                 Outcome::Failed(error) => return Ok((message, Err(error))),
-                Outcome::Unrelated => drop(message),
+                Outcome::Unrelated => discard(message),
             }
         }
+    }
+}
+
+/// Gives back an event that nobody waits for. A request among them is rejected: its id would be lost.
+fn discard(message: Box<Message>) {
+    let child = message.child();
+    drop(message);
+    if let Some(child) = child {
+        endpoint::turn_away(child);
     }
 }
 

@@ -956,8 +956,10 @@ pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int
 /// rselect(3), repoll_wait(3), poll(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -> c_int {
+    let checked = rsocket::check_count(nfds);
     // SAFETY: an array of `nfds` places, by the C contract.
-    let ready = unsafe { arg::array(fds, nfds as usize) }
+    let ready = checked
+        .and_then(|()| unsafe { arg::array(fds, nfds as usize) })
         .and_then(|fds| rsocket::poll(fds, rsocket::deadline_ms(timeout)));
     ready.map(|count| count as c_int).into_c()
 }

@@ -14,6 +14,11 @@ impl Id {
         if self.is_synchronous() && channel.is_none() {
             return Err(Errno::EINVAL);
         }
+        let own = self.own_channel.lock().as_deref().map(Channel::as_c);
+        if own.is_some() && own == channel.map(Channel::as_c) {
+            // It would be freed under the id's feet.
+            return Err(Errno::EINVAL);
+        }
         let fresh = match channel {
             Some(_) => None,
             None => Some(Channel::create()?),

@@ -12,6 +12,7 @@
 use super::socket::{self, Socket};
 use super::wait::{self, Deadline, Wake, Waker};
 use crate::error::{Errno, Result};
+use crate::fork::Owner;
 use libc::{
     EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLERR, EPOLLET, EPOLLHUP,
     EPOLLIN, EPOLLONESHOT, c_int, epoll_event,
@@ -52,6 +53,8 @@ struct Member {
 
 /// See the module text.
 pub(crate) struct Set {
+    /// A fork's child shares the kernel's instance, and with it what the parent watches.
+    owner: Owner,
     epoll: OwnedFd,
     waker: Waker,
     is_closed: AtomicBool,
@@ -91,6 +94,7 @@ impl Set {
             return Err(Errno::last());
         }
         let set = Set {
+            owner: Owner::current(),
             // SAFETY: made above.
             epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
             waker: Waker::new()?,
@@ -121,6 +125,7 @@ impl Set {
     }
 
     fn kernel(&self, operation: c_int, fd: RawFd, events: u32, key: u64) -> Result<()> {
+        self.owner.check()?;
         let mut event = epoll_event { events, u64: key };
         // SAFETY: a live event.
         match unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) } {
@@ -256,6 +261,7 @@ impl Set {
         if events.is_empty() || events.len() > c_int::MAX as usize / size_of::<epoll_event>() {
             return Err(Errno::EINVAL);
         }
+        self.owner.check()?;
         loop {
             if self.is_closed.load(Ordering::Acquire) {
                 return Err(Errno::EBADF);

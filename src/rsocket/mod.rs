@@ -33,6 +33,6 @@ mod wire;
 
 pub(crate) use buffers::Buffers;
 pub(crate) use epoll::Set;
-pub(crate) use poll::poll;
+pub(crate) use poll::{check_count, poll};
 pub(crate) use select::select;
 pub(crate) use wait::{Deadline, deadline_ms};

@@ -5,13 +5,14 @@
 //! our own that everything else uses.
 //!
 //! # Safety
-//! poll(2) on the caller's array is left to the kernel; here only copies of it are used.
+//! poll(2) on the caller's array is left to the kernel; here only copies of it are used. getrlimit(2).
+#![allow(unsafe_code)]
 
 use super::config;
 use super::socket::{self, Socket};
 use super::wait::{self, Borrowed, Deadline, Waker};
 use super::waiting::{Registration, identity_of};
-use crate::error::Result;
+use crate::error::{Errno, Result};
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, c_short, pollfd};
 use std::sync::Arc;
 use std::time::Instant;
@@ -24,6 +25,19 @@ enum Place {
     /// Left to the kernel.
     Ordinary,
     Rsocket(Arc<Socket>),
+}
+
+/// EINVAL for more places than the process may have descriptors, as poll(2) has it. Few places are
+/// always right.
+pub(crate) fn check_count(count: u64) -> Result<()> {
+    const FEW: u64 = 1024;
+    if count <= FEW {
+        return Ok(());
+    }
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a live struct.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    if known && count > limit.rlim_cur { Err(Errno::EINVAL) } else { Ok(()) }
 }
 
 /// Fills `revents`; the number of places with events.

@@ -1,6 +1,7 @@
 /*
  * A synchronous listener waits for something else while a request comes in: the peer is rejected, and
  * neither id nor channel of the request is left behind.
+ * differs: the request is lost in the C library
  * theirs: absent
  */
 #include "resolve.h"

@@ -18,11 +18,11 @@ static int note_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 	stub.note.flags = wr->send_flags;
 	stub.note.count = (uint32_t)wr->num_sge;
 	memcpy(stub.note.list, wr->sg_list, sizeof(*wr->sg_list) * (size_t)wr->num_sge);
-	if (wr->opcode == IBV_WR_SEND) {
+	if (qp->qp_type == IBV_QPT_UD) {
 		stub.note.ah = wr->wr.ud.ah;
 		stub.note.remote_qpn = wr->wr.ud.remote_qpn;
 		stub.note.qkey = wr->wr.ud.remote_qkey;
-	} else {
+	} else if (wr->opcode != IBV_WR_SEND) {
 		stub.note.remote_addr = wr->wr.rdma.remote_addr;
 		stub.note.rkey = wr->wr.rdma.rkey;
 	}
@@ -181,15 +181,11 @@ static struct note outcome_of(int (*post)(int, struct ibv_sge *, struct ibv_mr *
 	stub.posted = posted;
 	if (shared)
 		stub.id.srq = &stub.srq;
+	stub.qp.qp_type = which == 8 ? IBV_QPT_UD : IBV_QPT_RC;
 	errno = 0;
 	result = post(which, list, mr);
 	CHECK(result == (posted ? -1 : 0));
 	CHECK(errno == posted);
-	/* A send without these leaves them as the stack had them. */
-	if (stub.note.opcode == IBV_WR_SEND && which != 8) {
-		stub.note.ah = NULL;
-		stub.note.remote_qpn = stub.note.qkey = 0;
-	}
 	return stub.note;
 }
 

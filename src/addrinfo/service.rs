@@ -138,7 +138,7 @@ fn lookup_from(sources: &[SocketAddress], service: &CStr, hints: &Hints) -> Resu
     drop(message);
     result?;
     let mut entries = take_resolved(&asker)?;
-    let source_gid = asker.source_gid();
+    let (source_gid, _) = asker.gids();
     for entry in &mut entries {
         let pkey = entry.destination.as_ref().and_then(|address| address.bytes().get(2..4));
         let source = Native {

@@ -2,8 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::arg;
-use super::ret::{IntoC, keeping_errno};
-use crate::error::Errno;
+use super::ret::IntoC;
+use crate::error::{Errno, quietly};
 use crate::event::{self, Channel, Message};
 use crate::types::{rdma_cm_event, rdma_cm_event_type, rdma_event_channel};
 use libc::{c_char, c_int};
@@ -50,7 +50,7 @@ use libc::{c_char, c_int};
 /// rdma_cm(7)
 #[unsafe(no_mangle)]
 pub extern "C" fn rdma_create_event_channel() -> *mut rdma_event_channel {
-    keeping_errno(Channel::create).map(Channel::into_c).into_c()
+    quietly(Channel::create).map(Channel::into_c).into_c()
 }
 
 /// Closes an event channel.
@@ -144,7 +144,7 @@ pub unsafe extern "C" fn rdma_get_cm_event(
         .and_then(|channel| Ok((channel, unsafe { arg::out(event) }?)));
     arguments
         .and_then(|(channel, event)| {
-            *event = keeping_errno(|| event::next(channel.file(), None))?.into_c();
+            *event = quietly(|| event::next(channel.file(), None))?.into_c();
             Ok(())
         })
         .into_c()

@@ -2,8 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::arg;
-use super::ret::{IntoC, keeping_errno};
+use super::ret::IntoC;
 use crate::endpoint;
+use crate::error::quietly;
 use crate::event;
 use crate::id::Id;
 use crate::types::{
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn rdma_create_ep(
     // SAFETY: a place for the id, a valid list, and valid attributes or NULL.
     unsafe {
         arg::out(id).and_then(|place| {
-            *place = keeping_errno(|| endpoint::create(res, pd, qp_init_attr.as_mut()))?;
+            *place = quietly(|| endpoint::create(res, pd, qp_init_attr.as_mut()))?;
             Ok(())
         })
     }
@@ -202,7 +203,7 @@ pub unsafe extern "C" fn rdma_connect(
 ) -> c_int {
     // SAFETY: a valid id pointer or NULL; parameters are valid or NULL.
     let (id, given) = unsafe { (Id::from_c(id), arg::parameters(conn_param)) };
-    id.and_then(|id| keeping_errno(|| id.connect(given.as_ref()))).into_c()
+    id.and_then(|id| quietly(|| id.connect(given.as_ref()))).into_c()
 }
 
 /// Tells the peer that the application's own queue pair is ready.
@@ -290,7 +291,7 @@ pub unsafe extern "C" fn rdma_establish(id: *mut rdma_cm_id) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_listen(id: *mut rdma_cm_id, backlog: c_int) -> c_int {
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and_then(|id| keeping_errno(|| id.listen(backlog))).into_c()
+    unsafe { Id::from_c(id) }.and_then(|id| quietly(|| id.listen(backlog))).into_c()
 }
 
 /// Takes the next connection request of a synchronous listener.
@@ -346,7 +347,7 @@ pub unsafe extern "C" fn rdma_get_request(
     unsafe {
         Id::from_c(listen).and_then(|listener| {
             let place = arg::out(id)?;
-            *place = keeping_errno(|| endpoint::next_request(listener))?;
+            *place = quietly(|| endpoint::next_request(listener))?;
             Ok(())
         })
     }
@@ -414,7 +415,7 @@ pub unsafe extern "C" fn rdma_accept(
 ) -> c_int {
     // SAFETY: a valid id pointer or NULL; parameters are valid or NULL.
     let (id, given) = unsafe { (Id::from_c(id), arg::parameters(conn_param)) };
-    id.and_then(|id| keeping_errno(|| id.accept(given.as_ref()))).into_c()
+    id.and_then(|id| quietly(|| id.accept(given.as_ref()))).into_c()
 }
 
 /// Rejects a connection request.
@@ -608,7 +609,7 @@ pub unsafe extern "C" fn rdma_notify(id: *mut rdma_cm_id, event: ibv_event_type)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_disconnect(id: *mut rdma_cm_id) -> c_int {
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and_then(|id| keeping_errno(|| id.disconnect())).into_c()
+    unsafe { Id::from_c(id) }.and_then(|id| quietly(|| id.disconnect())).into_c()
 }
 
 /// Sets the extensions to offer to the peer.

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)]
 
 use super::arg;
-use super::ret::{IntoC, keeping_errno};
+use super::ret::IntoC;
 use crate::device;
-use crate::error::Errno;
+use crate::error::{Errno, quietly};
 use crate::event::Channel;
 use crate::id::{self, Id};
 use crate::option;
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn rdma_create_id(
     place
         .and_then(|place| {
             let qp_type = id::default_qp_type(ps);
-            let made = keeping_errno(|| id::create(channel.ok(), context, ps, qp_type))?;
+            let made = quietly(|| id::create(channel.ok(), context, ps, qp_type))?;
             *place = made.as_c();
             Ok(())
         })
@@ -121,7 +121,7 @@ pub unsafe extern "C" fn rdma_create_id(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_destroy_id(id: *mut rdma_cm_id) -> c_int {
     // SAFETY: a valid id pointer or NULL, not used again.
-    unsafe { Id::from_c(id).and_then(|id| keeping_errno(|| id.destroy())) }.into_c()
+    unsafe { Id::from_c(id).and_then(|id| quietly(|| id.destroy())) }.into_c()
 }
 
 /// Moves an identifier to another event channel.
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn rdma_migrate_id(
 ) -> c_int {
     // SAFETY: a valid id pointer and a valid channel pointer, or NULL.
     let (id, channel) = unsafe { (Id::from_c(id), Channel::from_c(channel)) };
-    id.and_then(|id| keeping_errno(|| id.migrate(channel.ok()))).into_c()
+    id.and_then(|id| quietly(|| id.migrate(channel.ok()))).into_c()
 }
 
 /// Binds an identifier to a local address.
@@ -224,7 +224,7 @@ pub unsafe extern "C" fn rdma_migrate_id(
 pub unsafe extern "C" fn rdma_bind_addr(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
     let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| keeping_errno(|| id.bind(&address?))).into_c()
+    id.and_then(|id| quietly(|| id.bind(&address?))).into_c()
 }
 
 /// Resolves a destination to a device.
@@ -338,7 +338,7 @@ pub unsafe extern "C" fn rdma_resolve_addr(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_resolve_route(id: *mut rdma_cm_id, timeout_ms: c_int) -> c_int {
     // SAFETY: a valid id pointer or NULL.
-    unsafe { Id::from_c(id) }.and_then(|id| keeping_errno(|| id.resolve_route(timeout_ms))).into_c()
+    unsafe { Id::from_c(id) }.and_then(|id| quietly(|| id.resolve_route(timeout_ms))).into_c()
 }
 
 /// Tells the local port of an identifier.
@@ -587,7 +587,7 @@ pub unsafe extern "C" fn rdma_set_option(
 /// rdma_free_devices(3), rdma_bind_addr(3), ibv_get_device_list(3), rdma_cm(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_get_devices(num_devices: *mut c_int) -> *mut *mut ibv_context {
-    let opened = keeping_errno(device::open_contexts);
+    let opened = quietly(device::open_contexts);
     let count = opened.as_ref().map_or(0, |(_, count)| *count);
     // SAFETY: NULL or writable.
     if let Some(place) = unsafe { num_devices.as_mut() } {

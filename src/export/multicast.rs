@@ -1,8 +1,8 @@
 //! `<rdma/rdma_cma.h>`: multicast.
 #![allow(unsafe_code)]
 
-use super::ret::{IntoC, keeping_errno};
-use crate::error::{Errno, Result};
+use super::ret::IntoC;
+use crate::error::{Errno, Result, quietly};
 use crate::id::Id;
 use crate::multicast;
 use crate::types::{
@@ -197,5 +197,5 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 pub unsafe extern "C" fn rdma_leave_multicast(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
     let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| keeping_errno(|| multicast::leave(id, &address?))).into_c()
+    id.and_then(|id| quietly(|| multicast::leave(id, &address?))).into_c()
 }

@@ -2,7 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::arg;
-use super::ret::{IntoC, keeping_errno};
+use super::ret::IntoC;
+use crate::error::quietly;
 use crate::id::Id;
 use crate::qp;
 use crate::types::rdma_cm_id;
@@ -61,10 +62,8 @@ pub unsafe extern "C" fn rdma_create_qp(
     qp_init_attr: *mut ibv_qp_init_attr,
 ) -> c_int {
     // SAFETY: a valid id pointer and valid attributes, or NULL.
-    unsafe {
-        Id::from_c(id).and_then(|id| keeping_errno(|| qp::create(id, pd, arg::out(qp_init_attr)?)))
-    }
-    .into_c()
+    unsafe { Id::from_c(id).and_then(|id| quietly(|| qp::create(id, pd, arg::out(qp_init_attr)?))) }
+        .into_c()
 }
 
 /// Makes the queue pair of an identifier with extended attributes.
@@ -113,8 +112,7 @@ pub unsafe extern "C" fn rdma_create_qp_ex(
 ) -> c_int {
     // SAFETY: a valid id pointer and valid attributes, or NULL.
     unsafe {
-        Id::from_c(id)
-            .and_then(|id| keeping_errno(|| qp::create_extended(id, arg::out(qp_init_attr)?)))
+        Id::from_c(id).and_then(|id| quietly(|| qp::create_extended(id, arg::out(qp_init_attr)?)))
     }
     .into_c()
 }

@@ -1,4 +1,5 @@
-//! Results in C's convention. Nothing else in the library stores errno.
+//! Results in C's convention. Nothing else in the library stores errno, but for `error::quietly`, which
+//! only puts back what was there.
 //!
 //! # Safety
 //! Writes the thread's errno.
@@ -11,18 +12,6 @@ use libc::c_int;
 fn set_errno(error: Errno) {
     // SAFETY: the location is valid for the life of the thread.
     unsafe { *libc::__errno_location() = error.raw() };
-}
-
-/// For calls that can succeed although something inside them failed: errno is as it was before.
-pub(super) fn keeping_errno<T>(call: impl FnOnce() -> Result<T>) -> Result<T> {
-    // SAFETY: the location is valid for the life of the thread.
-    let before = unsafe { *libc::__errno_location() };
-    let result = call();
-    if result.is_ok() {
-        // SAFETY: as above.
-        unsafe { *libc::__errno_location() = before };
-    }
-    result
 }
 
 /// What a result is in C. A success leaves errno alone.

@@ -134,12 +134,6 @@ impl Id {
         })
     }
 
-    /// The GID of the local side.
-    pub(crate) fn source_gid(&self) -> [u8; 16] {
-        // SAFETY: every bit pattern is a GID.
-        self.public(|id| unsafe { id.route.addr.ibaddr.sgid.raw })
-    }
-
     /// Source and destination as the public struct has them.
     pub(crate) fn addresses(&self) -> (Option<SocketAddress>, Option<SocketAddress>) {
         self.public(|id| (read_address(&id.route.addr.src), read_address(&id.route.addr.dst)))

@@ -12,6 +12,7 @@ use super::wait::{Wake, Waker};
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::memory::try_box;
+use crate::thread;
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
@@ -21,6 +22,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
 const EVENTS: usize = 64;
+/// Its calls nest a few frames deep.
+const STACK_SIZE: usize = 256 << 10;
 const WAKE_UP: u64 = u64::MAX;
 /// Between two looks at a descriptor whose socket is just being closed.
 const CLOSING_PAUSE: Duration = Duration::from_micros(50);
@@ -68,21 +71,7 @@ fn find_or_make() -> Result<&'static Service> {
 }
 
 fn start(service: &'static Service) -> Result<()> {
-    // SAFETY: a set is made whole by sigfillset; the mask of this thread is restored below.
-    let before = unsafe {
-        let mut all = std::mem::zeroed();
-        let mut before = std::mem::zeroed();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        before
-    };
-    let spawned = std::thread::Builder::new()
-        .name("rsocket".to_owned())
-        .stack_size(256 << 10)
-        .spawn(|| service.run());
-    // SAFETY: the set that was in force.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut()) };
-    spawned.map(drop).map_err(Errno::from)
+    thread::spawn_small("rsocket", STACK_SIZE, || service.run())
 }
 
 impl Service {

@@ -62,13 +62,32 @@ boot() {
   fi
 }
 
+# take_turn waits until one of the places for guests is free. Guests that share a processor run into each other's
+# time limits. The lock ends with this process and its guest, however they end.
+take_turn() {
+  local places=${RDMACM_LAB_GUESTS:-$(($(nproc) / 2))} place told=
+  case $places in '' | *[!0-9]*) die "RDMACM_LAB_GUESTS is a number, not $places" ;; esac
+  while true; do
+    for ((place = 0; place < (places > 0 ? places : 1); place++)); do
+      exec {turn}>"$cache/guest.$place.lock"
+      flock -n "$turn" && return
+      exec {turn}>&-
+    done
+    [ -n "$told" ] || say "waiting for another guest to end"
+    told=1
+    sleep 1
+  done
+}
+
 # The terminal belongs to the guest, ^C too.
 boot_console() {
+  take_turn
   say "booting $kernel_version ($acceleration); leave the shell to power off"
   qemu-system-x86_64 "${arguments[@]}" -chardev stdio,id=console,signal=off -serial chardev:console || true
 }
 
 boot_job() {
+  take_turn
   say "booting $kernel_version ($acceleration, $smp processors, $memory)"
   qemu-system-x86_64 "${arguments[@]}" -serial "file:$job/console" </dev/null >"$job/qemu" 2>&1 &
   qemu_pid=$!

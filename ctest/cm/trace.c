@@ -182,9 +182,11 @@ void show_addr(const char *label, const struct sockaddr *address)
 	} else if (address->sa_family == AF_IB) {
 		const struct sockaddr_ib *ib = (const void *)address;
 
+		uint64_t sid = be64toh(ib->sib_sid);
+
 		inet_ntop(AF_INET6, &ib->sib_addr, host, sizeof(host));
-		printf("%s ib %s pkey %x sid %llx\n", label, host, ntohs(ib->sib_pkey),
-		       (unsigned long long)be64toh(ib->sib_sid));
+		printf("%s ib %s pkey %x sid %llx:%s\n", label, host, ntohs(ib->sib_pkey),
+		       (unsigned long long)sid >> 16, port_text(htons((uint16_t)sid)));
 	} else {
 		printf("%s family %d\n", label, address->sa_family);
 	}

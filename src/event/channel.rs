@@ -10,23 +10,35 @@ use crate::fork::Owner;
 use crate::memory::try_box;
 use crate::types::rdma_event_channel;
 use crate::uapi;
+use parking_lot::Mutex;
 use std::mem::offset_of;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// A command that does not sleep has ended by then.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// An open rdma_cm device. Ids share it, so that one which outlives its channel gets EBADF and not
 /// whatever file has the number by then.
 pub(crate) struct DeviceFile {
     fd: RawFd,
     closed: AtomicBool,
+    /// Held by a close, and by a thread of the library while it sends a command.
+    closing: Mutex<()>,
     owner: Owner,
 }
 
 impl DeviceFile {
     fn open() -> Result<Arc<DeviceFile>> {
         let fd = uapi::open()?.into_raw_fd();
-        Ok(Arc::new(DeviceFile { fd, closed: AtomicBool::new(false), owner: Owner::current() }))
+        Ok(Arc::new(DeviceFile {
+            fd,
+            closed: AtomicBool::new(false),
+            closing: Mutex::new(()),
+            owner: Owner::current(),
+        }))
     }
 
     /// The descriptor, for a command: EBADF when closed, EPERM in a fork's child.
@@ -37,6 +49,15 @@ impl DeviceFile {
         }
         self.owner.check()?;
         Ok(self.fd)
+    }
+
+    /// Sends a command that does not sleep, for nobody's call: a program that closes the channel
+    /// meanwhile has to wait, so that the descriptor cannot come to stand for another file.
+    pub(crate) fn while_open<R>(&self, command: impl FnOnce(RawFd) -> Result<R>) -> Result<R> {
+        // Not under the lock, as it may wait; only the parent's threads can hold that of a child.
+        self.owner.check()?;
+        let _closing = self.closing.try_lock_for(PATIENCE).ok_or(Errno::EBUSY)?;
+        command(self.fd()?)
     }
 
     /// Whether commands may be sent, asked without waiting.
@@ -50,6 +71,8 @@ impl DeviceFile {
     }
 
     fn close(&self) {
+        // A child that outlived its parent may have got the lock in a thread that it has not.
+        let _closing = self.is_owned().then(|| self.closing.try_lock_for(PATIENCE));
         if !self.closed.swap(true, Ordering::AcqRel) {
             // SAFETY: ours, and closed once.
             unsafe { libc::close(self.fd) };

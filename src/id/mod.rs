@@ -133,8 +133,7 @@ impl Id {
         &self,
         command: impl FnOnce(RawFd) -> Result<R>,
     ) -> Result<R> {
-        let file = self.file.lock();
-        command(file.fd()?)
+        self.file.lock().while_open(command)
     }
 
     pub(crate) fn is_synchronous(&self) -> bool {

@@ -12,20 +12,70 @@
 use crate::error::{Errno, Result};
 use crate::log;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::thread;
+use std::time::Duration;
 
 /// How long a refusal waits for a maker that may just be on its way out.
 const PARTING_MS: libc::c_int = 100;
 
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
+/// Calls that no fork may interrupt, and forks that wait for them or are being made.
+static CALLS: AtomicU32 = AtomicU32::new(0);
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// Each side waits for the other in steps, and after a second goes on: then somebody hangs already.
+const STEP: Duration = Duration::from_micros(200);
+const STEPS: u32 = 5000;
+
+/// Other libraries hold locks of their own in a call; a child born meanwhile would find them held for
+/// ever. No fork of this process happens while this lives, so it must be short.
+pub(crate) struct HeldOff;
+
+pub(crate) fn hold_off() -> HeldOff {
+    for _ in 0..STEPS {
+        CALLS.fetch_add(1, Ordering::SeqCst);
+        if FORKS.load(Ordering::SeqCst) == 0 {
+            return HeldOff;
+        }
+        CALLS.fetch_sub(1, Ordering::SeqCst);
+        thread::sleep(STEP);
+    }
+    CALLS.fetch_add(1, Ordering::SeqCst);
+    HeldOff
+}
+
+impl Drop for HeldOff {
+    fn drop(&mut self) {
+        CALLS.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+extern "C" fn before() {
+    FORKS.fetch_add(1, Ordering::SeqCst);
+    for _ in 0..STEPS {
+        if CALLS.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        thread::sleep(STEP);
+    }
+}
+
+extern "C" fn in_parent() {
+    FORKS.fetch_sub(1, Ordering::SeqCst);
+}
+
 extern "C" fn in_child() {
+    // The threads that counted are not here.
+    CALLS.store(0, Ordering::SeqCst);
+    FORKS.store(0, Ordering::SeqCst);
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
 extern "C" fn register() {
-    // SAFETY: the handler only touches an atomic; the library is linked with -z nodelete. A failed
-    // registration (no memory) leaves the rule unenforced, as it is in the C library.
-    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // SAFETY: the handlers only touch atomics and sleep; the library is linked with -z nodelete. A
+    // failed registration (no memory) leaves the rules unenforced, as they are in the C library.
+    let _ = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
 }
 
 /// Run when the library is loaded, before any call can make something to inherit.

@@ -120,8 +120,8 @@ static void fill_new(struct fk_kernel *k, bool shared)
 
 	pthread_mutexattr_init(&a);
 	pthread_mutexattr_setpshared(&a, PTHREAD_PROCESS_SHARED);
-	if (shared)
-		pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
+	/* A fork's child has a helper thread too, and may end while that is inside. */
+	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&k->lock, &a);
 	fk_verbs_locks_init(k, &a);
 	pthread_mutexattr_destroy(&a);

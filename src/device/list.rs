@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
+use crate::fork;
 use rdma_sys::ibv_device;
 use std::ffi::CStr;
 use std::ptr::NonNull;
@@ -23,6 +24,8 @@ unsafe impl Sync for DeviceList {}
 impl DeviceList {
     /// Reads the list anew. No device at all is an empty list, not an error.
     pub(super) fn read() -> Result<DeviceList> {
+        // libibverbs holds a lock meanwhile.
+        let _held_off = fork::hold_off();
         let mut count = 0;
         // SAFETY: a live counter.
         let entries = unsafe { rdma_sys::ibv_get_device_list(&mut count) };

@@ -7,8 +7,8 @@ use crate::uapi::{self, abi};
 impl Id {
     pub(crate) fn listen(&self, backlog: i32) -> Result<()> {
         uapi::send(self.fd()?, abi::Listen { id: self.handle(), backlog: backlog as u32 })?;
-        // An unbound id got its port just now.
-        self.query_addresses()
+        // An unbound id got its port just now; others keep what they have.
+        if self.source_port() == 0 { self.query_addresses() } else { Ok(()) }
     }
 
     pub(crate) fn notify(&self, event: u32) -> Result<()> {

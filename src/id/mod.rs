@@ -24,7 +24,7 @@ use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile};
 use crate::index::{Hold, Key, Table};
 use crate::multicast::Membership;
-use crate::types::{rdma_cm_event, rdma_cm_id};
+use crate::types::{port_of, rdma_cm_event, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain};
 use libc::c_void;
 use parking_lot::Mutex;
@@ -174,6 +174,12 @@ impl Id {
     pub(crate) fn port_num(&self) -> u8 {
         // SAFETY: valid id.
         unsafe { (*self.public.get()).port_num }
+    }
+
+    /// In network byte order; 0 while the id is not bound.
+    pub(crate) fn source_port(&self) -> u16 {
+        // SAFETY: every view of the union is plain data.
+        self.public(|id| port_of(unsafe { &id.route.addr.src.src_storage }))
     }
 
     pub(crate) fn port_space(&self) -> u32 {

@@ -80,8 +80,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/librdmacm.a $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc \
 	    $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD) $(HEADERS:%=$(DESTDIR)$(INCLUDEDIR)/%) \
 	    $(PAGES3:%=$(DESTDIR)$(MANDIR)/man3/%) $(PAGES7:%=$(DESTDIR)$(MANDIR)/man7/%)
-	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(INCLUDEDIR)/rdma $(DESTDIR)$(INCLUDEDIR)/infiniband \
-	    2>/dev/null
+	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
+	    $(DESTDIR)$(INCLUDEDIR)/infiniband 2>/dev/null
 
 # build/librdmacm1-rs_VERSION_ARCHITECTURE.deb
 deb:

@@ -16,7 +16,9 @@ OUT := build
 SONAME := librdmacm.so.1
 REAL := librdmacm.so.$(VERSION)
 MAP := src/export/librdmacm.map
-ARCHIVE := target/release/librdmacm.a
+# For another architecture: TARGET= as Rust calls it, with CC, AR and OBJCOPY that go with it.
+TARGET ?=
+ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librdmacm.a
 
 EXPORTS = $(shell sed -n 's/^\t\t\([a-z_0-9]*\);/\1/p' $(MAP))
 PRELOAD := librspreload.so
@@ -29,7 +31,8 @@ all: $(OUT)/$(REAL)
 
 # cargo knows best whether anything changed.
 $(ARCHIVE): FORCE
-	$(CARGO) build --release --locked
+	$(CARGO) rustc --release --locked --lib --crate-type staticlib --target-dir target \
+	    $(if $(TARGET),--target $(TARGET))
 
 # One link line over the archive: the only way to get symbol versions (docs/architecture.md).
 # libgcc is linked in, so that the library needs libibverbs and libc alone.
@@ -80,8 +83,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/librdmacm.a $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc \
 	    $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD) $(HEADERS:%=$(DESTDIR)$(INCLUDEDIR)/%) \
 	    $(PAGES3:%=$(DESTDIR)$(MANDIR)/man3/%) $(PAGES7:%=$(DESTDIR)$(MANDIR)/man7/%)
-	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(INCLUDEDIR)/rdma $(DESTDIR)$(INCLUDEDIR)/infiniband \
-	    2>/dev/null
+	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
+	    $(DESTDIR)$(INCLUDEDIR)/infiniband 2>/dev/null
 
 # build/librdmacm1-rs_VERSION_ARCHITECTURE.deb
 deb:

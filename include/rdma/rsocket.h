@@ -97,12 +97,13 @@ int rsocket(int domain, int type, int protocol);
  * Errors:
  *   EACCES: the port number is reserved for privileged processes.
  *   EADDRINUSE: the address is in use.
- *   EADDRNOTAVAIL: the address is not local.
+ *   EADDRNOTAVAIL: the address is not local, there is no free port, or the port is in use and
+ *       one of the two addresses is a wildcard.
  *   EAFNOSUPPORT: the address is of another family than the rsocket.
  *   EBADF: socket is no open rsocket.
  *   EINVAL: the rsocket is bound already, or the address is NULL, too short or of an unknown
  *       family.
- *   ENODEV: no RDMA device has the address.
+ *   ENODEV: the address belongs to no RDMA device.
  *   ENOMEM: out of memory, or more than the device has.
  *   ENOTSOCK: socket is a set of repoll_create.
  *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
@@ -114,7 +115,9 @@ int rsocket(int domain, int type, int protocol);
  * See also:
  *   rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
  */
-int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen);
+int rbind(int socket,
+          const struct sockaddr *addr,
+          socklen_t addrlen);
 
 /**
  * Waits for connections on an rsocket.

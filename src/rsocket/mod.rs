@@ -5,8 +5,8 @@
 //! | `wire`, `flow` | the protocol and its books: pure, no I/O |
 //! | `table`, `socket` | descriptors of the program to sockets |
 //! | `stream`, `datagram` | the two kinds |
-//! | `service` | the thread that takes the connection manager's events |
-//! | `wait`, `waiting`, `poll`, `select`, `epoll` | waiting |
+//! | `service`, `timers` | the thread that takes the connection manager's events |
+//! | `wait`, `waiting`, `poll`, `standing_set`, `select`, `epoll` | waiting |
 //! | `region`, `buffers` | memory of ours and of the caller's |
 //! | `config`, `value`, `descriptor` | defaults, option values, descriptor flags |
 
@@ -24,8 +24,10 @@ mod region;
 mod select;
 mod service;
 pub(crate) mod socket;
+mod standing_set;
 mod stream;
 mod table;
+mod timers;
 mod value;
 mod wait;
 mod waiting;

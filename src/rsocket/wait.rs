@@ -10,6 +10,7 @@
 
 use crate::error::{Errno, Result};
 use crate::fork;
+use crate::memory::try_arc;
 use libc::{c_int, pollfd};
 use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -82,7 +83,7 @@ impl Borrowed {
         });
         match pooled {
             Some(waker) => Ok(Borrowed(waker)),
-            None => Ok(Borrowed(Arc::new(Waker::new()?))),
+            None => Ok(Borrowed(try_arc(Waker::new()?)?)),
         }
     }
 

@@ -15,6 +15,7 @@ mod transfer;
 mod udp;
 
 use super::config;
+use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
 use super::wait::Wake;
@@ -22,6 +23,7 @@ use super::waiting::{Source, identity};
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::memory::try_arc;
 use crate::types::SocketAddress;
 use crate::verbs::AddressHandle;
 use libc::{
@@ -32,7 +34,7 @@ use parking_lot::Mutex;
 use peers::{Key, Peers};
 use port::{Arrival, Port};
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -74,7 +76,7 @@ struct Inner {
     ports: Vec<Port>,
     /// Addresses that belong to no device.
     without_port: Vec<SocketAddress>,
-    group: Option<OwnedFd>,
+    group: Option<Epoll>,
     arrived: VecDeque<Waiting>,
     /// Bytes of packets in `arrived`.
     held: usize,
@@ -147,7 +149,7 @@ impl Datagram {
         super::descriptor::set_close_on_exec(fd, close_on_exec)?;
         let config = config::get();
         let slots = |buffer: u32, queue: u32| (buffer / packet::SLOT as u32).clamp(4, queue.max(4));
-        let socket = Arc::new(Datagram {
+        let socket = try_arc(Datagram {
             owner: Owner::current(),
             public: AtomicBool::new(false),
             udp,
@@ -173,15 +175,20 @@ impl Datagram {
                 most_held: config.receive_buffer as usize,
                 waiters: Vec::new(),
             }),
-        });
+        })?;
         let service = service::get()?;
         socket::enter(fd, Socket::Datagram(Arc::clone(&socket)))?;
         if let Err(error) = service.watch(fd) {
             drop(socket::leave(fd));
             return Err(error);
         }
-        socket.public.store(true, Ordering::Release);
+        socket.publish(true);
         Ok(fd)
+    }
+
+    /// Says whether the program knows the descriptor; whether it did before.
+    pub(super) fn publish(&self, on: bool) -> bool {
+        socket::publish(&self.public, on)
     }
 
     pub(super) fn is_public(&self) -> bool {
@@ -239,10 +246,16 @@ impl Datagram {
         inner.readiness()
     }
 
-    /// The socket has left the table; what is left of it goes with its last user.
+    /// Ends the calls of others at once, and waits for what was sent; what is left of the socket goes
+    /// with its last user.
     pub(super) fn close(&self) {
         if !self.owner.is_ours() {
             return;
+        }
+        {
+            let mut inner = self.inner.lock();
+            inner.closed = true;
+            inner.wake();
         }
         let limit = Instant::now() + CLOSE_LIMIT;
         // Whatever ends the wait, there is nothing more to do about it.
@@ -251,11 +264,7 @@ impl Datagram {
             inner.progress();
             inner.ports.iter().all(Port::is_idle).then_some(Ok(()))
         });
-        let waiters = {
-            let mut inner = self.inner.lock();
-            inner.closed = true;
-            std::mem::take(&mut inner.waiters)
-        };
+        let waiters = std::mem::take(&mut self.inner.lock().waiters);
         for waiter in waiters {
             waiter.wake();
             waiter.closed();
@@ -297,7 +306,7 @@ impl Source for Datagram {
             port.arm()?;
         }
         match (&inner.group, &inner.ports[..]) {
-            (Some(group), _) => Ok(group.as_raw_fd()),
+            (Some(group), _) => Ok(group.fd()),
             (None, [only]) => Ok(only.event_fd()),
             (None, _) => Ok(-1),
         }

@@ -58,12 +58,12 @@ impl Datagram {
         self.owner.check()?;
         let mut inner = self.inner.lock();
         match (level, name) {
-            (SOL_RDMA, RDMA_SQSIZE) => Ok(value::of(inner.slots.0 as i32)),
-            (SOL_RDMA, RDMA_RQSIZE) => Ok(value::of(inner.slots.1 as i32)),
-            (SOL_RDMA, RDMA_INLINE) => Ok(value::of(0)),
+            (SOL_RDMA, RDMA_SQSIZE) => value::of(inner.slots.0 as i32),
+            (SOL_RDMA, RDMA_RQSIZE) => value::of(inner.slots.1 as i32),
+            (SOL_RDMA, RDMA_INLINE) => value::of(0),
             (SOL_RDMA, _) => Err(Errno::ENOPROTOOPT),
             (SOL_SOCKET, SO_ERROR) if inner.error.is_some() => {
-                Ok(value::of(inner.error.take().map_or(0, Errno::raw)))
+                value::of(inner.error.take().map_or(0, Errno::raw))
             }
             _ => self.udp.option(level, name),
         }

@@ -11,7 +11,9 @@ use super::port::Port;
 use super::udp;
 use super::{Datagram, Inner, MOST_PORTS, Waiting};
 use crate::error::{Errno, Result};
+use crate::memory::try_push;
 use crate::rsocket::buffers::Buffers;
+use crate::rsocket::epoll::Epoll;
 use crate::rsocket::socket::Received;
 use crate::rsocket::waiting::{self, Patience};
 use crate::types::SocketAddress;
@@ -183,7 +185,8 @@ impl Datagram {
                 inner.wake();
             }
             Ok(_) => {}
-            Err(_) => inner.without_port.push(*local),
+            // Not remembered without memory: asked again with the next datagram.
+            Err(_) => drop(try_push(&mut inner.without_port, *local)),
         }
     }
 
@@ -250,7 +253,7 @@ impl Inner {
         if self.ports.try_reserve(1).is_ok() {
             self.ports.push(port);
             self.group = if self.ports.len() > 1 {
-                crate::rsocket::epoll::group(self.ports.iter().map(Port::event_fd)).ok()
+                Epoll::group(self.ports.iter().map(Port::event_fd)).ok()
             } else {
                 None
             };

@@ -113,6 +113,7 @@ impl Stream {
                 map.start == start as usize && (map.length == length || length == 0)
             });
             let at = at.ok_or(Errno::EINVAL)?;
+            inner.iomaps.untold.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
             let map = &mut inner.iomaps.maps[at];
             map.users -= 1;
             if map.users > 0 {

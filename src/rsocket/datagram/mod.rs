@@ -88,22 +88,17 @@ impl Inner {
     fn progress(&mut self) {
         let Inner { ports, arrived, connected, .. } = self;
         for (place, port) in ports.iter_mut().enumerate() {
-            let mut unwanted = Vec::new();
             port.progress(|arrival, start| {
                 let header = packet::decode_slot(&start[..arrival.length.min(start.len())]);
                 let wanted = header.filter(|(from, _)| {
                     connected.as_ref().is_none_or(|connected| connected.is_same(from))
                 });
-                match wanted {
-                    Some((from, skip)) if arrived.try_reserve(1).is_ok() => {
-                        arrived.push_back(Waiting::InSlot { port: place, arrival, skip, from });
-                    }
-                    _ => unwanted.push(arrival.slot),
+                let wanted = wanted.filter(|_| arrived.try_reserve(1).is_ok());
+                if let Some((from, skip)) = wanted {
+                    arrived.push_back(Waiting::InSlot { port: place, arrival, skip, from });
                 }
+                wanted.is_some()
             });
-            for slot in unwanted {
-                port.release(slot);
-            }
         }
     }
 
@@ -209,13 +204,20 @@ impl Datagram {
 
     pub(super) fn bind(&self, address: &SocketAddress) -> Result<()> {
         self.owner.check()?;
-        self.udp.bind(address)
+        self.udp.bind(address)?;
+        if !address.is_wildcard() {
+            // So that the first datagram does not wait for it.
+            self.open_port(&self.udp.local_name()?);
+        }
+        Ok(())
     }
 
     pub(super) fn connect(&self, address: &SocketAddress) -> Result<()> {
         self.owner.check()?;
         self.udp.connect(address)?;
         self.inner.lock().connected = Some(*address);
+        // What fails here is tried again with the first datagram, which tells the error.
+        let _ = self.source_for(address);
         Ok(())
     }
 
@@ -302,8 +304,9 @@ impl Source for Datagram {
 
     fn arm(&self) -> Result<RawFd> {
         let mut inner = self.inner.lock();
+        let is_closing = inner.closed;
         for port in &mut inner.ports {
-            port.arm()?;
+            port.arm(is_closing)?;
         }
         match (&inner.group, &inner.ports[..]) {
             (Some(group), _) => Ok(group.fd()),

@@ -142,7 +142,7 @@ impl Datagram {
     }
 
     /// The local address for a peer, and the queue pair there, made at first use.
-    fn source_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
+    pub(super) fn source_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
         let now = Instant::now();
         let known = self.inner.lock().peers.entry(key(to), now).and_then(|peer| peer.local);
         if let Some(local) = known {
@@ -166,7 +166,7 @@ impl Datagram {
     }
 
     /// Makes the queue pair of a local address; without a device UDP has to do.
-    fn open_port(&self, local: &SocketAddress) {
+    pub(super) fn open_port(&self, local: &SocketAddress) {
         let slots = {
             let inner = self.inner.lock();
             let is_known = inner.ports.iter().any(|port| port.local().is_same_host(local))

@@ -45,6 +45,8 @@ pub mod error;
 mod event;
 pub mod export;
 mod fork;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod id;
 mod index;
 mod log;

@@ -3,10 +3,14 @@
 #[cfg(not(all(loom, test)))]
 pub(crate) use parking_lot::Mutex;
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::hint::spin_loop as spin;
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 #[cfg(all(loom, test))]
-pub(crate) use loom::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+#[cfg(all(loom, test))]
+pub(crate) use loom::thread::yield_now as spin;
 
 /// loom's lock with the other's manners: no poison.
 #[cfg(all(loom, test))]

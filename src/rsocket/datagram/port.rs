@@ -9,6 +9,7 @@
 use super::packet::SLOT;
 use crate::error::{Errno, Result};
 use crate::qp;
+use crate::rsocket::armed::Armed;
 use crate::rsocket::epoll::Epoll;
 use crate::rsocket::owned_id::OwnedId;
 use crate::rsocket::region::Region;
@@ -218,23 +219,23 @@ impl Port {
     }
 
     pub(super) fn take_event(&mut self) -> bool {
-        // Both, whatever the first says.
-        self.departures.take() | self.arrivals.take()
+        // Both, whatever the first says; one that was not asked has none.
+        (self.departures.armed.is_armed() && self.departures.take()) | self.arrivals.take()
     }
 }
 
-/// A completion queue and whether it was asked for an event.
+/// A completion queue and its events.
 struct Events {
     queue: CompletionQueue,
     fd: RawFd,
-    is_armed: bool,
+    armed: Armed,
 }
 
 impl Events {
     fn create(context: Context, entries: u32) -> Result<Events> {
         let queue = CompletionQueue::create(context, entries, std::ptr::null_mut())?;
         let fd = queue.event_fd()?;
-        Ok(Events { queue, fd, is_armed: false })
+        Ok(Events { queue, fd, armed: Armed::default() })
     }
 
     fn drain(&self, mut each: impl FnMut(&Completion)) {
@@ -242,18 +243,12 @@ impl Events {
     }
 
     fn arm(&mut self) -> Result<()> {
-        if !self.is_armed {
-            self.queue.arm()?;
-            self.is_armed = true;
-        }
-        Ok(())
+        self.armed.arm(&self.queue)
     }
 
     /// Takes an event. False where there was none.
     fn take(&mut self) -> bool {
-        let taken = self.is_armed && self.queue.take_event().is_ok();
-        self.is_armed &= !taken;
-        taken
+        self.armed.take_event(&self.queue)
     }
 }
 

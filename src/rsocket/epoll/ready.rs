@@ -106,3 +106,112 @@ pub(super) struct Verdict {
     /// The others wait for their turn.
     pub(super) enough: bool,
 }
+
+#[cfg(all(loom, test))]
+mod loom_tests {
+    use super::*;
+    use loom::thread;
+
+    struct Flag(AtomicBool);
+
+    impl Signal for Flag {
+        fn raise(&self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+
+        fn lower(&self) {
+            self.0.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// A socket with so many bytes, and its place on the list.
+    struct Socket {
+        listed: AtomicBool,
+        unread: Mutex<u32>,
+    }
+
+    impl Entry for Socket {
+        fn listed(&self) -> &AtomicBool {
+            &self.listed
+        }
+    }
+
+    type Model = ReadyList<Socket, Flag>;
+
+    fn socket() -> Arc<Socket> {
+        Arc::new(Socket { listed: AtomicBool::new(false), unread: Mutex::new(0) })
+    }
+
+    fn arrive(list: &Model, socket: &Arc<Socket>) {
+        *socket.unread.lock() += 1;
+        list.put(Arc::clone(socket));
+    }
+
+    /// Reads what there is of each socket, or looks and leaves it there.
+    fn visit(list: &Model, reads: bool) -> u32 {
+        let mut read = 0;
+        list.visit(|socket| {
+            let mut unread = socket.unread.lock();
+            let stays = *unread > 0 && !reads;
+            read += if reads { std::mem::take(&mut *unread) } else { 0 };
+            Verdict { stays, enough: false }
+        });
+        read
+    }
+
+    /// What has bytes is on the list, and whoever sleeps sees the signal; an empty list has none.
+    fn check(list: &Model, sockets: &[Arc<Socket>]) {
+        let unread = sockets.iter().any(|socket| *socket.unread.lock() > 0);
+        assert!(!unread || !list.is_empty());
+        assert_eq!(list.signal().0.load(Ordering::SeqCst), !list.is_empty());
+    }
+
+    #[test]
+    fn loom_what_arrives_during_a_look_is_not_lost() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket(), socket()];
+            let producer = {
+                let (list, sockets) = (Arc::clone(&list), sockets.clone());
+                thread::spawn(move || {
+                    arrive(&list, &sockets[0]);
+                    arrive(&list, &sockets[1]);
+                })
+            };
+            let other = {
+                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[0]));
+                thread::spawn(move || arrive(&list, &socket))
+            };
+            let first = visit(&list, true);
+            assert!(producer.join().is_ok() && other.join().is_ok());
+            check(&list, &sockets);
+            assert_eq!(first + visit(&list, true), 3);
+            check(&list, &sockets);
+        });
+    }
+
+    #[test]
+    fn loom_two_waiters_of_one_set() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket()];
+            let waiter = {
+                let list = Arc::clone(&list);
+                thread::spawn(move || visit(&list, true))
+            };
+            let looker = {
+                let list = Arc::clone(&list);
+                thread::spawn(move || visit(&list, false))
+            };
+            arrive(&list, &sockets[0]);
+            let read = waiter.join().unwrap_or(0);
+            assert!(looker.join().is_ok());
+            check(&list, &sockets);
+            assert_eq!(read + visit(&list, true), 1);
+        });
+    }
+}

@@ -6,6 +6,7 @@
 //! cost, and nothing for idle ones. Ordinary descriptors stay with poll(2), which alone knows when a
 //! number has come to mean another file.
 
+use super::config;
 use super::epoll::Set;
 use super::poll::ALWAYS;
 use super::socket::{self, Socket};
@@ -17,6 +18,7 @@ use libc::{EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, POLLIN, c_short, epoll_e
 use std::cell::RefCell;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// Arrays with fewer rsockets are looked at one by one.
 const MANY: usize = 16;
@@ -78,19 +80,30 @@ impl StandingSet {
             self.forget();
             return None;
         }
+        let start = Instant::now();
         loop {
             if !self.is_current() {
                 self.forget();
                 return None;
             }
-            // What the ready list has ends this at once.
-            let taken = match wait::poll_until(&mut self.watched, deadline) {
-                Ok(0) => Ok(0),
-                Ok(_) => self.take(&set, fds),
-                Err(error) => Err(error),
-            };
-            if taken != Ok(0) || wait::has_passed(deadline) {
-                return Some(taken);
+            // Those that had something to tell last time are looked at for a while.
+            let spins = set.has_listed()
+                && start.elapsed() < config::get().polling_time
+                && !wait::has_passed(deadline);
+            let mut found = self.tell(&set, fds, spins);
+            if found == 0 && spins {
+                std::hint::spin_loop();
+                continue;
+            }
+            // What only the kernel knows; without a sleep if there is something to tell already.
+            let until = if found > 0 { wait::deadline_ms(0) } else { deadline };
+            match wait::poll_until(&mut self.watched, until).and_then(|_| self.take(&set, fds)) {
+                Ok(more) => found += more,
+                Err(_) if found > 0 => {}
+                Err(error) => return Some(Err(error)),
+            }
+            if found > 0 || wait::has_passed(deadline) {
+                return Some(Ok(found));
             }
         }
     }
@@ -188,15 +201,25 @@ impl StandingSet {
         Ok(())
     }
 
-    /// Fills in what has happened.
+    /// Fills in what of the ready list has happened; how many places had nothing before.
+    fn tell(&mut self, set: &Set, fds: &mut [pollfd], looks_again: bool) -> usize {
+        let count = set.look(&mut self.told, looks_again);
+        let mut found = 0;
+        for told in &self.told[..count] {
+            let (events, index) = (told.events, told.u64 as usize);
+            let Some(place) = fds.get_mut(index) else { continue };
+            found += usize::from(place.revents == 0);
+            place.revents = events as c_short & (place.events | ALWAYS);
+        }
+        found
+    }
+
+    /// Fills in what the kernel told, at the end of a sleep.
     fn take(&mut self, set: &Set, fds: &mut [pollfd]) -> Result<usize> {
         let mut found = 0;
         if self.watched[0].revents != 0 {
-            found = set.look(&mut self.told)?;
-            for told in &self.told[..found] {
-                let (events, index) = (told.events, told.u64 as usize);
-                fds[index].revents = events as c_short & (fds[index].events | ALWAYS);
-            }
+            set.take_events(&mut self.told)?;
+            found = self.tell(set, fds, false);
         }
         for (watched, index) in self.watched[1..].iter().zip(&self.ordinary) {
             fds[*index].revents = watched.revents;

@@ -69,7 +69,25 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
 
     /// Shows each entry to `look` once, as long as that wants more; those that it wants to stay go to
     /// the end of the list.
-    pub(super) fn visit(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) {
+    pub(super) fn visit(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+        self.show(look);
+        self.settle(&mut self.list.lock());
+    }
+
+    /// `visit` for a list that only one thread waits for, and only when nothing stayed: the signal is up
+    /// for what others put there since, and comes down once for each visit.
+    pub(super) fn visit_own(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+        {
+            // First, or what is put there during the visit would have no signal.
+            let mut list = self.list.lock();
+            if std::mem::take(&mut list.is_raised) {
+                self.signal.lower();
+            }
+        }
+        self.show(look);
+    }
+
+    fn show(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) {
         let mut left = self.list.lock().entries.len();
         while left > 0 {
             left -= 1;
@@ -83,7 +101,6 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
                 break;
             }
         }
-        self.settle(&mut self.list.lock());
     }
 
     fn settle(&self, list: &mut List<T>) {
@@ -189,6 +206,37 @@ mod loom_tests {
             check(&list, &sockets);
             assert_eq!(first + visit(&list, true), 3);
             check(&list, &sockets);
+        });
+    }
+
+    #[test]
+    fn loom_who_has_a_list_to_himself_is_woken() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket(), socket()];
+            let producers = [0, 1].map(|which| {
+                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[which]));
+                thread::spawn(move || arrive(&list, &socket))
+            });
+            let mut read = 0;
+            for _ in 0..2 {
+                list.visit_own(|socket| {
+                    read += std::mem::take(&mut *socket.unread.lock());
+                    Verdict { stays: false, enough: false }
+                });
+            }
+            for producer in producers {
+                assert!(producer.join().is_ok());
+            }
+            // A sleep that starts now ends at once, if there is anything to read.
+            assert!(read == 2 || list.signal().0.load(Ordering::SeqCst));
+            list.visit_own(|socket| {
+                read += std::mem::take(&mut *socket.unread.lock());
+                Verdict { stays: false, enough: false }
+            });
+            assert_eq!(read, 2);
         });
     }
 

@@ -47,11 +47,37 @@ impl Set {
         }
     }
 
-    /// What is ready now, of a set without ordinary descriptors.
-    pub(in crate::rsocket) fn look(&self, events: &mut [epoll_event]) -> Result<usize> {
+    /// For a set that one thread has to itself: whether a look at its list may find something.
+    pub(in crate::rsocket) fn has_listed(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// For such a set: what of the list is ready. What is not stays there for another look, or is armed.
+    pub(in crate::rsocket) fn look(&self, events: &mut [epoll_event], looks_again: bool) -> usize {
+        let mut found = 0;
+        self.ready.visit_own(|member| {
+            let told = match events.get_mut(found) {
+                Some(place) if looks_again => self.level_event(member).map(|event| *place = event),
+                Some(place) => self.event_of(member).map(|(event, _)| *place = event),
+                None => None,
+            };
+            found += usize::from(told.is_some());
+            Verdict { stays: told.is_some() || looks_again, enough: found >= events.len() }
+        });
+        found
+    }
+
+    /// For such a set: puts those whose completion events wait on the list. `room` is only for use.
+    pub(in crate::rsocket) fn take_events(&self, room: &mut [epoll_event]) -> Result<()> {
         self.owner.check()?;
-        self.kernel_events(events, Some(Instant::now()))?;
-        Ok(self.take_ready(events))
+        self.kernel_events(room, Some(Instant::now())).map(drop)
+    }
+
+    fn level_event(&self, member: &Member) -> Option<epoll_event> {
+        let socket = member.socket.upgrade()?;
+        let Interest { events: wanted, data } = (*member.interest.lock())?;
+        let events = event_of_bits(socket.readiness()) & (wanted | ALWAYS);
+        (events != 0).then_some(epoll_event { events, u64: data })
     }
 
     /// In turns, so that neither rsockets nor ordinary descriptors that are always ready hold the others

@@ -75,11 +75,27 @@ mod loom_tests {
     use super::*;
     use loom::thread;
 
-    struct Counted(u32, Arc<std::sync::atomic::AtomicU32>);
+    use std::sync::atomic::AtomicBool;
+
+    /// Says when it is gone.
+    struct Counted(Arc<AtomicBool>);
 
     impl Drop for Counted {
         fn drop(&mut self) {
-            self.1.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            assert!(!self.0.swap(true, Ordering::SeqCst), "freed twice");
+        }
+    }
+
+    fn look(slot: &Slot<Counted>, gone: &[Arc<AtomicBool>; 2]) {
+        if let Some(found) = slot.get() {
+            // Of memory that is gone nothing may be touched, not even to free it again.
+            let found = std::mem::ManuallyDrop::new(found);
+            let which = gone.iter().find(|gone| Arc::ptr_eq(gone, &found.0));
+            assert!(
+                which.is_some_and(|gone| !gone.load(Ordering::SeqCst)),
+                "a reference to nothing"
+            );
+            drop(std::mem::ManuallyDrop::into_inner(found));
         }
     }
 
@@ -87,28 +103,24 @@ mod loom_tests {
     #[test]
     fn loom_lookups_against_a_replacement() {
         loom::model(|| {
-            let freed = Arc::new(std::sync::atomic::AtomicU32::new(0));
+            let gone = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
             let slot = Arc::new(Slot {
                 state: AtomicU32::new(0),
                 value: AtomicPtr::new(std::ptr::null_mut()),
             });
-            slot.fill(Arc::new(Counted(1, Arc::clone(&freed))));
+            slot.fill(Arc::new(Counted(Arc::clone(&gone[0]))));
             let readers = [(); 2].map(|()| {
-                let slot = Arc::clone(&slot);
-                thread::spawn(move || {
-                    if let Some(found) = slot.get() {
-                        assert!(matches!(found.0, 1 | 2));
-                    }
-                })
+                let (slot, gone) = (Arc::clone(&slot), gone.clone());
+                thread::spawn(move || look(&slot, &gone))
             });
             drop(slot.take());
-            slot.fill(Arc::new(Counted(2, Arc::clone(&freed))));
+            slot.fill(Arc::new(Counted(Arc::clone(&gone[1]))));
             for reader in readers {
                 assert!(reader.join().is_ok());
             }
-            assert_eq!(freed.load(std::sync::atomic::Ordering::SeqCst), 1);
-            assert_eq!(slot.take().map(|found| found.0), Some(2));
-            assert_eq!(freed.load(std::sync::atomic::Ordering::SeqCst), 2);
+            assert!(gone[0].load(Ordering::SeqCst) && !gone[1].load(Ordering::SeqCst));
+            drop(slot.take());
+            assert!(gone[1].load(Ordering::SeqCst));
         });
     }
 

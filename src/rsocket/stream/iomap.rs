@@ -178,8 +178,7 @@ impl Inner {
             let Some(from) = link.flow.take_iomap(IOMAP_ENTRY as u32) else { break };
             self.iomaps.untold.remove(0);
             if let Err(error) = link.endpoint.post_iomap(from, index, &entry) {
-                link.fail(error);
-                return Err(error);
+                return Err(self.broken(error));
             }
         }
         Ok(())
@@ -204,8 +203,7 @@ impl Inner {
             }
         }
         if let Err(error) = link.endpoint.post_direct(from, bytes, address, key) {
-            link.fail(error);
-            return Err(error);
+            return Err(self.broken(error));
         }
         Ok(bytes as usize)
     }

@@ -83,14 +83,15 @@ impl Stream {
         self.check()?;
         let limit = {
             let inner = self.inner.lock();
-            if inner.phase != Phase::Listening {
+            if !matches!(inner.phase, Phase::Listening | Phase::Failed) {
                 return Err(Errno::EINVAL);
             }
             inner.options.receive_timeout
         };
         let child = self.wait_for(self.is_non_blocking(), limit, |inner| {
             if inner.phase != Phase::Listening {
-                return Some(Err(Errno::EINVAL));
+                // A listener whose device was removed says so, once.
+                return Some(Err(inner.take_error().err().unwrap_or(Errno::EINVAL)));
             }
             let child = inner.accepting.queue.pop_front()?;
             Some(Ok((child, std::mem::take(&mut inner.accepting.paused))))

@@ -126,6 +126,15 @@ impl Inner {
         }
     }
 
+    /// Ends the connection for an error that the caller is told now, and nobody again.
+    fn broken(&mut self, error: Errno) -> Errno {
+        if let Some(link) = &mut self.link {
+            link.fail(error);
+            self.failure_told = true;
+        }
+        error
+    }
+
     fn wake(&self) {
         for waiter in &self.waiters {
             waiter.wake();

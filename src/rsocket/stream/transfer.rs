@@ -42,12 +42,13 @@ impl Stream {
             if done > 0 {
                 inner.progress();
             }
+            // As TCP: an error is told before the end.
+            if let (0, Err(error)) = (done, inner.take_error()) {
+                return Some(Err(error));
+            }
             let ended = done == 0 && wanted > 0 && inner.at_end();
             let enough = if whole { done == wanted || inner.at_end() } else { done > 0 };
-            if ended || enough || wanted == 0 {
-                return Some(Ok(()));
-            }
-            inner.take_error().err().map(Err)
+            (ended || enough || wanted == 0).then_some(Ok(()))
         });
         match received {
             Ok(()) => Ok(done),
@@ -204,8 +205,7 @@ impl Inner {
             link.endpoint.post_data(&transfer, bytes)
         };
         if let Err(error) = posted {
-            link.fail(error);
-            return Err(error);
+            return Err(self.broken(error));
         }
         Ok(bytes as usize)
     }

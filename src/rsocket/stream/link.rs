@@ -55,11 +55,13 @@ impl Link {
         self.failure.is_none() && self.peer < Peer::Gone
     }
 
-    /// The connection is over.
+    /// The connection is over. As TCP, a peer that had ended its own side is not missed.
     pub(super) fn lose(&mut self) {
-        if self.peer < Peer::Gone {
-            self.peer = Peer::Lost;
-        }
+        self.peer = match self.peer {
+            Peer::Open => Peer::Lost,
+            Peer::ShutDown => Peer::Gone,
+            over => over,
+        };
     }
 
     pub(super) fn fail(&mut self, error: Errno) {

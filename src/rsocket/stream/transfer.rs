@@ -130,10 +130,11 @@ impl Inner {
     }
 
     pub(super) fn check_writable(&mut self) -> Result<()> {
+        // As TCP: what happened comes before what follows from it.
+        self.take_error()?;
         if self.write_shut {
             return Err(Errno::EPIPE);
         }
-        self.take_error()?;
         let Some(link) = &mut self.link else { return Err(Errno::ENOTCONN) };
         if link.peer == Peer::Lost {
             // The first to hear of it hears why.

@@ -101,8 +101,8 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 ///   two addresses is a wildcard.
 /// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: the rsocket is bound already, or the address is NULL, too short or of an unknown
-///   family.
+/// - `EINVAL`: the rsocket is bound already, or the address is NULL, too short, too long or of
+///   an unknown family.
 /// - `ENODEV`: the address belongs to no RDMA device.
 /// - `ENOMEM`: out of memory, or more than the device has.
 /// - `ENOTSOCK`: `socket` is a set of repoll_create.
@@ -193,6 +193,7 @@ pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
 /// - `ENODEV`: the device was removed.
 /// - `ENOTSOCK`: `socket` is a set of repoll_create.
 /// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
@@ -248,7 +249,7 @@ pub unsafe extern "C" fn raccept(
 /// - `EINPROGRESS`: the rsocket is being connected, and it does not block or its SO_SNDTIMEO
 ///   has passed.
 /// - `EINTR`: a signal came; the connection goes on.
-/// - `EINVAL`: the address is NULL, too short or of an unknown family.
+/// - `EINVAL`: the address is NULL, too short, too long or of an unknown family.
 /// - `EISCONN`: the rsocket is connected, or listens.
 /// - `ENETUNREACH`: there is no route to the peer.
 /// - `ENODEV`: no RDMA device reaches the peer, or it was removed.
@@ -342,7 +343,7 @@ pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
 ///
 /// # Notes
 ///
-/// Other threads in calls with the rsocket return from them.
+/// Calls of other threads with the rsocket end with EBADF; rpoll tells POLLNVAL.
 ///
 /// # Thread safety
 ///

@@ -1,0 +1,291 @@
+//! The active side of streams: over RDMA where a device leads to the peer and the peer answers in time,
+//! by TCP otherwise.
+//!
+//! # Safety
+//! System calls on the program's descriptor with the program's address, or with one of our own.
+#![allow(unsafe_code)]
+
+use crate::address::Address;
+use crate::carrier;
+use crate::config;
+use crate::error::{Errno, Result, quietly};
+use crate::real;
+use crate::rsockets;
+use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking, open_rsocket};
+use crate::wait::{restarts_after_signal, timeout_until};
+use libc::{F_SETFL, O_NONBLOCK, POLLOUT, c_int, pollfd, sockaddr, socklen_t};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// What follows when RDMA does not lead to the peer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// The caller connects by TCP.
+    CallerConnects,
+    /// TCP is begun here, without waiting for it.
+    Begin,
+}
+
+/// # Safety
+/// The caller's arguments of connect.
+pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
+    // SAFETY: the caller's.
+    let kernel = || unsafe { real::connect(fd, address, length) };
+    let Some(socket) = SOCKETS.get(fd) else { return kernel() };
+    // SAFETY: the caller's.
+    let Some(target) = (unsafe { Address::read(address, length) }) else { return kernel() };
+    if !socket.is_stream() {
+        return crate::datagram::connect(&socket, fd, &target, kernel);
+    }
+    let answer = match socket.mode() {
+        Mode::Open => open(&socket, fd, &target, kernel),
+        Mode::Connecting => again(&socket, fd, kernel),
+        Mode::Rdma => collect(&socket),
+        Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
+        Mode::Listening | Mode::Plain => return kernel(),
+    };
+    finish(answer)
+}
+
+fn finish(answer: Result<()>) -> c_int {
+    match answer {
+        Ok(()) => 0,
+        Err(error) => crate::export::fail(error),
+    }
+}
+
+/// The first call after a connection was made in the background succeeds, as in the kernel.
+fn collect(socket: &Socket) -> Result<()> {
+    match std::mem::take(&mut socket.state.lock().uncollected) {
+        true => Ok(()),
+        false => Err(Errno::EISCONN),
+    }
+}
+
+fn open(
+    socket: &Arc<Socket>,
+    fd: c_int,
+    target: &Address,
+    kernel: impl Fn() -> c_int,
+) -> Result<()> {
+    if !quietly(|| carrier::reaches(target)) {
+        if config::get().require_rdma && !target.is_loopback() {
+            return Err(Errno::ENETUNREACH);
+        }
+        return by_kernel(socket, kernel);
+    }
+    if let Err(error) = quietly(|| begin(socket, fd, target)) {
+        if config::get().require_rdma {
+            return Err(error);
+        }
+        return by_kernel(socket, kernel);
+    }
+    if is_non_blocking(fd) {
+        return Err(Errno::EINPROGRESS);
+    }
+    wait(socket, fd, kernel)
+}
+
+fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
+    let answer = rsockets::checked(kernel()).map(drop);
+    if matches!(answer, Ok(()) | Err(Errno::EINPROGRESS)) {
+        quietly(|| socket.become_plain());
+    }
+    answer
+}
+
+/// Asks for the connection over RDMA.
+fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
+    let peer = target.unmapped();
+    let rsocket = open_rsocket(socket, peer.family())?;
+    let begun = bind_as(socket, fd, rsocket).and_then(|()| {
+        // SAFETY: an address in C's form.
+        let asked =
+            peer.with_raw(|raw, length| unsafe { rsockets::rconnect(rsocket, raw, length) });
+        match rsockets::checked(asked) {
+            Ok(_) | Err(Errno::EINPROGRESS) => Ok(()),
+            Err(error) => Err(error),
+        }
+    });
+    if let Err(error) = begun {
+        rsockets::close(rsocket);
+        return Err(error);
+    }
+    {
+        let mut state = socket.state.lock();
+        state.destination = Some(*target);
+        state.deadline = Instant::now().checked_add(config::get().connect_timeout);
+        socket.set_rsocket(rsocket);
+        socket.set_mode(Mode::Connecting);
+    }
+    socket.moved();
+    Ok(())
+}
+
+/// The program's own choice of a local address. Ports of RDMA are numbered apart from TCP's, so the
+/// same one is nearly always free.
+pub(crate) fn bind_as(socket: &Socket, fd: c_int, rsocket: c_int) -> Result<()> {
+    if !socket.state.lock().bound {
+        return Ok(());
+    }
+    // SAFETY: places that `asked` gives.
+    let own = Address::asked(|raw, length| unsafe { real::getsockname(fd, raw, length) });
+    let Some(own) = own.map(|own| own.unmapped()) else { return Ok(()) };
+    match bind(rsocket, &own) {
+        Err(Errno::EADDRINUSE) => bind(rsocket, &own.with_port(0)),
+        other => other,
+    }
+}
+
+pub(crate) fn bind(rsocket: c_int, address: &Address) -> Result<()> {
+    // SAFETY: an address in C's form.
+    let bound = address.with_raw(|raw, length| unsafe { rsockets::rbind(rsocket, raw, length) });
+    rsockets::checked(bound).map(drop)
+}
+
+/// A connect on a socket that connects already.
+fn again(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<()> {
+    quietly(|| drive(socket, fd));
+    match socket.mode() {
+        Mode::Connecting if is_non_blocking(fd) => Err(Errno::EALREADY),
+        Mode::Connecting => wait(socket, fd, kernel),
+        Mode::Rdma => collect(socket),
+        Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
+        _ => rsockets::checked(kernel()).map(drop),
+    }
+}
+
+/// Until there is a connection of one kind or none at all.
+fn wait(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<()> {
+    wait_for_rdma(socket, fd, Next::CallerConnects)?;
+    match socket.mode() {
+        Mode::Rdma => {
+            socket.state.lock().uncollected = false;
+            Ok(())
+        }
+        Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
+        _ => by_kernel(socket, kernel),
+    }
+}
+
+/// A blocking call on a socket that still connects.
+pub(crate) fn wait_until_settled(socket: &Arc<Socket>, fd: c_int) -> Result<()> {
+    wait_for_rdma(socket, fd, Next::Begin)
+}
+
+fn wait_for_rdma(socket: &Arc<Socket>, fd: c_int, next: Next) -> Result<()> {
+    loop {
+        quietly(|| drive_to(socket, fd, next));
+        let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) else {
+            return Ok(());
+        };
+        let deadline = socket.state.lock().deadline;
+        let mut fds = [pollfd { fd: rsocket, events: POLLOUT, revents: 0 }];
+        match quietly(|| rsockets::poll(&mut fds, timeout_until(deadline))) {
+            Err(Errno::EINTR) if !restarts_after_signal() => return Err(Errno::EINTR),
+            _ => {}
+        }
+    }
+}
+
+/// Looks how far a connection that is being made has come, and goes on to TCP where RDMA has failed.
+pub(crate) fn drive(socket: &Arc<Socket>, fd: c_int) {
+    drive_to(socket, fd, Next::Begin);
+}
+
+fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
+    if socket.mode() != Mode::Connecting {
+        return;
+    }
+    let error = {
+        let mut state = socket.state.lock();
+        if socket.mode() != Mode::Connecting {
+            return;
+        }
+        let found = match socket.rsocket() {
+            // A fork's child: the connection was its parent's wish.
+            None => Some(Some(Errno::ECONNABORTED)),
+            Some(rsocket) => progress(rsocket),
+        };
+        let late = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+        match found {
+            None if !late => return,
+            None => {
+                if let Some(peer) = &state.destination {
+                    carrier::was_silent(peer);
+                }
+                state.deadline = None;
+                Some(Errno::ETIMEDOUT)
+            }
+            Some(None) => {
+                state.uncollected = true;
+                state.deadline = None;
+                None
+            }
+            Some(error) => error,
+        }
+    };
+    match error {
+        None => socket.become_rdma(fd),
+        Some(error) => fall_back(socket, fd, error, next),
+    }
+}
+
+/// None while nothing is known; then the error of the connection, or none.
+fn progress(rsocket: c_int) -> Option<Option<Errno>> {
+    match rsockets::readiness(rsocket, POLLOUT) {
+        0 => None,
+        _ => Some(rsockets::take_error(rsocket)),
+    }
+}
+
+fn fall_back(socket: &Arc<Socket>, fd: c_int, error: Errno, next: Next) {
+    let (rsocket, target) = {
+        let mut state = socket.state.lock();
+        if socket.mode() != Mode::Connecting {
+            return;
+        }
+        state.deadline = None;
+        if config::get().require_rdma {
+            state.error = Some(error);
+            socket.set_mode(Mode::Failed);
+        } else {
+            socket.set_mode(Mode::Open);
+        }
+        (socket.take_rsocket(), state.destination)
+    };
+    let begin = next == Next::Begin && socket.mode() == Mode::Open;
+    if let (true, Some(target)) = (begin, target) {
+        match begin_by_kernel(fd, &target) {
+            Ok(()) | Err(Errno::EINPROGRESS) => socket.become_plain(),
+            Err(error) => {
+                socket.state.lock().error = Some(error);
+                socket.set_mode(Mode::Failed);
+                socket.moved();
+            }
+        }
+    } else {
+        socket.moved();
+    }
+    if let Some(rsocket) = rsocket {
+        rsockets::close(rsocket);
+    }
+}
+
+/// connect(2) without waiting, whatever the descriptor's flags.
+fn begin_by_kernel(fd: c_int, target: &Address) -> Result<()> {
+    let blocks = !is_non_blocking(fd);
+    // SAFETY: no pointers; an address in C's form.
+    unsafe {
+        let flags = real::fcntl(fd, libc::F_GETFL, 0);
+        if blocks {
+            real::fcntl(fd, F_SETFL, (flags | O_NONBLOCK).into());
+        }
+        let answer = target.with_raw(|raw, length| real::connect(fd, raw, length));
+        let answer = rsockets::checked(answer).map(drop);
+        if blocks {
+            real::fcntl(fd, F_SETFL, flags.into());
+        }
+        answer
+    }
+}

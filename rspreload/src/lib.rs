@@ -1,0 +1,51 @@
+//! librspreload: the sockets of a program that knows nothing of RDMA, over rsockets.
+//!
+//! # Map
+//!
+//! | module | what it is |
+//! |---|---|
+//! | `export` | the calls that are taken from libc, and nothing else |
+//! | `real` | libc's own functions |
+//! | `rsockets` | the functions of librdmacm |
+//! | `socket` | a socket of the program: a kernel socket that it holds, an rsocket beside it |
+//! | `descriptors` | which numbers are such sockets; close, dup |
+//! | `connect`, `listen`, `datagram` | when a socket becomes an rsocket |
+//! | `transfer`, `names`, `options` | calls on one socket |
+//! | `wait`, `epoll` | poll, select, epoll |
+//! | `carrier` | whether a device could carry an address |
+//! | `config`, `stats`, `process` | preload_config and environment, counts, fork and exit |
+//!
+//! An ordinary descriptor costs one look into `table`, and then libc's own function is called.
+//!
+//! # Safety words
+//!
+//! - *the caller's*: a pointer that the program gave to the libc function of the same name, with what
+//!   its manual page demands.
+//! - *the table's*: an object that is kept alive by a counted reference.
+
+#[path = "../../src/error.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod error;
+#[path = "../../src/rsocket/table.rs"]
+mod table;
+
+mod address;
+mod carrier;
+mod config;
+mod connect;
+mod datagram;
+mod descriptors;
+mod epoll;
+mod export;
+mod guard;
+mod listen;
+mod lock;
+mod names;
+mod options;
+mod process;
+mod real;
+mod rsockets;
+mod socket;
+mod stats;
+mod transfer;
+mod wait;

@@ -1,0 +1,78 @@
+//! Names and ends: getsockname, getpeername, shutdown.
+//!
+//! # Safety
+//! The caller's places for addresses.
+#![allow(unsafe_code)]
+
+use crate::address::Address;
+use crate::real;
+use crate::rsockets;
+use crate::socket::{Mode, SOCKETS};
+use libc::{c_int, sockaddr, socklen_t};
+
+type Call = unsafe fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
+
+/// # Safety
+/// The caller's arguments of getsockname or getpeername.
+unsafe fn name(
+    fd: c_int,
+    address: *mut sockaddr,
+    length: *mut socklen_t,
+    by_kernel: Call,
+    by_rdma: Call,
+) -> c_int {
+    let socket = SOCKETS.get(fd).filter(|socket| socket.mode() == Mode::Rdma);
+    let Some(socket) = socket else {
+        // SAFETY: the caller's.
+        return unsafe { by_kernel(fd, address, length) };
+    };
+    if address.is_null() || length.is_null() {
+        // SAFETY: the location is valid for the life of the thread.
+        unsafe { *libc::__errno_location() = libc::EFAULT };
+        return -1;
+    }
+    let rsocket = socket.any_rsocket();
+    // SAFETY: places that `asked` gives; then the caller's.
+    unsafe {
+        match Address::asked(|raw, room| by_rdma(rsocket, raw, room)) {
+            Some(found) => {
+                found.in_family(socket.family).store(address, length);
+                0
+            }
+            None => -1,
+        }
+    }
+}
+
+/// # Safety
+/// The caller's arguments of getsockname.
+pub(crate) unsafe fn own(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { name(fd, address, length, real::getsockname, rsockets::rgetsockname) }
+}
+
+/// # Safety
+/// The caller's arguments of getpeername.
+pub(crate) unsafe fn peer(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { name(fd, address, length, real::getpeername, rsockets::rgetpeername) }
+}
+
+pub(crate) fn shutdown(fd: c_int, how: c_int) -> c_int {
+    let socket = SOCKETS.get(fd);
+    let (mode, rsocket) = match &socket {
+        Some(socket) => (socket.mode(), socket.rsocket()),
+        None => (Mode::Plain, None),
+    };
+    // SAFETY: no pointers.
+    unsafe {
+        match (mode, rsocket) {
+            (Mode::Rdma, Some(rsocket)) => rsockets::rshutdown(rsocket, how),
+            (Mode::Listening, Some(rsocket)) => {
+                rsockets::rshutdown(rsocket, how);
+                real::shutdown(fd, how)
+            }
+            _ => real::shutdown(fd, how),
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! A socket of the program: the kernel's socket, whose number the program holds, and an rsocket beside
+//! it once RDMA carries it. All copies of the descriptor share one.
+//!
+//! # Safety
+//! fcntl(2) without pointers.
+#![allow(unsafe_code)]
+
+use crate::address::Address;
+use crate::config;
+use crate::epoll::Epoll;
+use crate::error::{Errno, Result};
+use crate::lock::Lock;
+use crate::options::Setting;
+use crate::process;
+use crate::real;
+use crate::rsockets;
+use crate::stats::{Counts, Way};
+use crate::table::Table;
+use libc::{F_GETFL, O_NONBLOCK, SOCK_STREAM, c_int};
+use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+/// Who carries a socket's traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// Nobody yet.
+    Open,
+    /// The kernel's socket listens, and an rsocket beside it where there is one.
+    Listening,
+    /// The rsocket has asked for a connection.
+    Connecting,
+    Rdma,
+    /// The kernel's socket alone.
+    Plain,
+    /// RDMA was demanded and could not be had.
+    Failed,
+}
+
+impl Mode {
+    fn of(value: u8) -> Mode {
+        [Mode::Open, Mode::Listening, Mode::Connecting, Mode::Rdma, Mode::Plain, Mode::Failed]
+            .into_iter()
+            .find(|mode| *mode as u8 == value)
+            .unwrap_or(Mode::Plain)
+    }
+}
+
+/// What changes seldom.
+#[derive(Default)]
+pub(crate) struct State {
+    /// The program's descriptors, which all mean this socket.
+    pub(crate) fds: Vec<c_int>,
+    /// Options that the program has set, for an rsocket that is made later.
+    pub(crate) settings: Vec<Setting>,
+    /// Registrations in epoll instances.
+    pub(crate) watches: Vec<(Weak<Epoll>, u64)>,
+    pub(crate) destination: Option<Address>,
+    /// When a connection over RDMA is given up, or the listener is tried again.
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) backlog: c_int,
+    /// The program has bound it.
+    pub(crate) bound: bool,
+    /// A connection was made that no connect has returned yet.
+    pub(crate) uncollected: bool,
+    /// The rsocket of this IPv6 datagram socket speaks IPv4.
+    pub(crate) carried_ipv4: bool,
+    /// No RDMA listener can be made.
+    pub(crate) never: bool,
+    /// What SO_ERROR has to tell.
+    pub(crate) error: Option<Errno>,
+}
+
+/// See the module text.
+pub(crate) struct Socket {
+    pub(crate) family: c_int,
+    pub(crate) kind: c_int,
+    number: u64,
+    mode: AtomicU8,
+    rsocket: AtomicI32,
+    /// The process that made the rsocket.
+    generation: AtomicU32,
+    pub(crate) counts: Counts,
+    pub(crate) state: Lock<State>,
+}
+
+pub(crate) static SOCKETS: Table<Socket> = Table::new();
+
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
+impl Socket {
+    pub(crate) fn new(family: c_int, kind: c_int, mode: Mode) -> Arc<Socket> {
+        Arc::new(Socket {
+            family,
+            kind,
+            number: NUMBER.fetch_add(1, Ordering::Relaxed),
+            mode: AtomicU8::new(mode as u8),
+            rsocket: AtomicI32::new(-1),
+            generation: AtomicU32::new(process::generation()),
+            counts: Counts::default(),
+            state: Lock::default(),
+        })
+    }
+
+    pub(crate) fn is_stream(&self) -> bool {
+        self.kind == SOCK_STREAM
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        Mode::of(self.mode.load(Ordering::Acquire))
+    }
+
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.mode.store(mode as u8, Ordering::Release);
+    }
+
+    /// The rsocket, if this process made it.
+    pub(crate) fn rsocket(&self) -> Option<c_int> {
+        let rsocket = self.rsocket.load(Ordering::Acquire);
+        (rsocket >= 0 && self.generation.load(Ordering::Relaxed) == process::generation())
+            .then_some(rsocket)
+    }
+
+    /// The rsocket of this process or of the one that it was forked from.
+    pub(crate) fn any_rsocket(&self) -> c_int {
+        self.rsocket.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_rsocket(&self, rsocket: c_int) {
+        self.generation.store(process::generation(), Ordering::Relaxed);
+        self.rsocket.store(rsocket, Ordering::Release);
+    }
+
+    /// Takes the rsocket away, to be closed.
+    pub(crate) fn take_rsocket(&self) -> Option<c_int> {
+        let own = self.rsocket();
+        let rsocket = self.rsocket.swap(-1, Ordering::AcqRel);
+        own.filter(|own| *own == rsocket)
+    }
+
+    pub(crate) fn count(&self, way: Way, by_rdma: bool, result: isize) {
+        self.counts.count(way, by_rdma, result);
+    }
+
+    pub(crate) fn tell(&self) {
+        self.counts.tell(if self.is_stream() { "stream" } else { "datagram" }, self.number);
+    }
+
+    /// The registrations move to where the socket's events come from now.
+    pub(crate) fn moved(&self) {
+        let watches = self.state.lock().watches.clone();
+        for (epoll, key) in watches {
+            if let Some(epoll) = epoll.upgrade() {
+                epoll.place(key);
+            }
+        }
+    }
+
+    /// From now on the kernel's socket is all there is.
+    pub(crate) fn become_plain(&self) {
+        self.set_mode(Mode::Plain);
+        self.moved();
+        if !config::get().stats {
+            for fd in self.state.lock().fds.clone() {
+                SOCKETS.remove(fd);
+            }
+        }
+    }
+
+    /// The connection, or the datagrams, go over the rsocket from now on.
+    pub(crate) fn become_rdma(&self, fd: c_int) {
+        if let Some(rsocket) = self.rsocket() {
+            rsockets::set_non_blocking(rsocket, is_non_blocking(fd));
+        }
+        self.set_mode(Mode::Rdma);
+        self.moved();
+    }
+}
+
+/// O_NONBLOCK of a descriptor, as the kernel has it.
+pub(crate) fn is_non_blocking(fd: c_int) -> bool {
+    // SAFETY: no pointers.
+    let flags = unsafe { real::fcntl(fd, F_GETFL, 0) };
+    flags >= 0 && flags & O_NONBLOCK != 0
+}
+
+/// A new rsocket with the socket's options, for a family that need not be the program's.
+pub(crate) fn open_rsocket(socket: &Socket, family: c_int) -> Result<c_int> {
+    // SAFETY: no pointers.
+    let rsocket = rsockets::checked(unsafe { rsockets::rsocket(family, socket.kind, 0) })?;
+    // SAFETY: F_SETFD takes an integer.
+    unsafe { real::fcntl(rsocket, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
+    rsockets::set_non_blocking(rsocket, true);
+    crate::options::configure(rsocket);
+    for setting in &socket.state.lock().settings {
+        setting.apply(rsocket);
+    }
+    Ok(rsocket)
+}
+
+impl Drop for Socket {
+    fn drop(&mut self) {
+        self.tell();
+        if let Some(rsocket) = self.take_rsocket() {
+            crate::error::quietly(|| rsockets::close(rsocket));
+        }
+    }
+}

@@ -292,32 +292,24 @@ impl Epoll {
     /// What a set has to tell, behind the first `kept` events.
     fn take(&self, set: c_int, events: &mut [epoll_event], kept: usize) -> usize {
         let mut found = [epoll_event { events: 0, u64: 0 }; BATCH];
+        let room = (events.len() - kept).min(BATCH);
+        let count = rsockets::look_at_set(set, &mut found[..room]).unwrap_or(0);
         let mut added = 0;
-        loop {
-            let room = (events.len() - kept - added).min(BATCH);
-            if room == 0 {
-                return added;
-            }
-            let count = rsockets::look_at_set(set, &mut found[..room]).unwrap_or(0);
-            for event in &found[..count] {
-                let Some(told) = self.told(event.u64, event.events) else { continue };
-                let (before, rest) = events.split_at_mut(kept + added);
-                match before.iter_mut().find(|other| other.u64 == { told.u64 }) {
-                    // Both sides of a listener.
-                    Some(other) => other.events |= told.events,
-                    None => {
-                        if let Some(place) = rest.first_mut() {
-                            *place = told;
-                            added += 1;
-                        }
+        for event in &found[..count] {
+            let Some(told) = self.told(event.u64, event.events) else { continue };
+            let (before, rest) = events.split_at_mut(kept + added);
+            match before.iter_mut().find(|other| other.u64 == { told.u64 }) {
+                // Both sides of a listener.
+                Some(other) => other.events |= told.events,
+                None => {
+                    if let Some(place) = rest.first_mut() {
+                        *place = told;
+                        added += 1;
                     }
                 }
             }
-            // Level-triggered ones would be found again and again.
-            if count < room || added > 0 {
-                return added;
-            }
         }
+        added
     }
 
     /// An event in the program's words; None where it was only for us.

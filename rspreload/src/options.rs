@@ -18,6 +18,8 @@ const SOL_RDMA: c_int = 0x10000;
 const RDMA_SQSIZE: c_int = 0;
 const RDMA_RQSIZE: c_int = 1;
 const RDMA_INLINE: c_int = 2;
+/// What TCP has on Ethernet: programs take it for the size of their datagrams.
+const SEGMENT: c_int = 1448;
 /// Longer values are none that an rsocket knows.
 const LONGEST: usize = 128;
 
@@ -122,7 +124,12 @@ pub(crate) unsafe fn get(
             None => kernel(),
         };
     }
-    let of_connection = level == IPPROTO_TCP && matches!(name, TCP_INFO | TCP_MAXSEG);
+    let by_rdma = socket.mode() == Mode::Rdma;
+    if by_rdma && socket.is_stream() && (level, name) == (IPPROTO_TCP, TCP_MAXSEG) {
+        // SAFETY: the caller's.
+        return unsafe { store(SEGMENT, value, length) };
+    }
+    let of_connection = level == IPPROTO_TCP && name == TCP_INFO;
     match (socket.mode(), socket.rsocket()) {
         (Mode::Rdma, Some(rsocket)) if of_connection || level == SOL_RDMA => {
             // SAFETY: the caller's.

@@ -124,6 +124,8 @@ pub(crate) struct CookieFunctions {
 extern "C" fn at_load() {
     look_up_all();
     crate::process::at_load();
+    // Some programs clean their environment later.
+    crate::config::get();
 }
 
 /// Run when the library is loaded, before the program's own constructors.

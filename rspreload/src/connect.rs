@@ -41,6 +41,7 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
         Mode::Open => open(&socket, fd, &target, kernel),
         Mode::Connecting => again(&socket, fd, kernel),
         Mode::Rdma => collect(&socket),
+        Mode::Relayed => Err(Errno::EISCONN),
         Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
         Mode::Listening | Mode::Plain => return kernel(),
     };

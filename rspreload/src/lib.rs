@@ -13,7 +13,8 @@
 //! | `transfer`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
 //! | `carrier` | whether a device could carry an address |
-//! | `config`, `stats`, `process` | preload_config and environment, counts, fork and exit |
+//! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
+//! | `fork`, `relay` | connections in a fork's child |
 //!
 //! An ordinary descriptor costs one look into `table`, and then libc's own function is called.
 //!
@@ -28,6 +29,9 @@
 mod error;
 #[path = "../../src/rsocket/table.rs"]
 mod table;
+#[path = "../../src/thread.rs"]
+#[allow(dead_code)]
+mod thread;
 
 mod address;
 mod carrier;
@@ -37,6 +41,7 @@ mod datagram;
 mod descriptors;
 mod epoll;
 mod export;
+mod fork;
 mod guard;
 mod listen;
 mod lock;
@@ -44,6 +49,7 @@ mod names;
 mod options;
 mod process;
 mod real;
+mod relay;
 mod rsockets;
 mod socket;
 mod stats;

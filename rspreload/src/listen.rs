@@ -229,6 +229,7 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
     let socket = Socket::new(listener.family, SOCK_STREAM, Mode::Rdma);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);
+    socket.connected(accepted);
     {
         let state = listener.state.lock();
         for setting in &state.settings {
@@ -241,8 +242,6 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
         unsafe { real::close(fd) };
         return Err(error);
     }
-    // SAFETY: places that `asked` gives.
-    let peer =
-        Address::asked(|raw, length| unsafe { rsockets::rgetpeername(accepted, raw, length) });
-    Ok((fd, peer.map(|peer| peer.in_family(listener.family))))
+    let peer = socket.state.lock().names.map(|(_, peer)| peer.in_family(listener.family));
+    Ok((fd, peer))
 }

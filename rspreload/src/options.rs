@@ -8,6 +8,7 @@
 use crate::config;
 use crate::connect;
 use crate::error::{Errno, quietly};
+use crate::fork;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
@@ -75,6 +76,13 @@ pub(crate) unsafe fn set(
     length: socklen_t,
 ) -> c_int {
     let socket = SOCKETS.get(fd);
+    if let Some(socket) = &socket {
+        fork::claim(socket, fd);
+        if socket.mode() == Mode::Relayed && level != SOL_SOCKET {
+            // What the connection is made of is the parent's affair.
+            return 0;
+        }
+    }
     if let (Some(socket), SOL_RDMA) = (&socket, level) {
         // The kernel knows nothing of these.
         let Some(rsocket) = socket.rsocket() else {
@@ -117,6 +125,11 @@ pub(crate) unsafe fn get(
     // SAFETY: the caller's.
     let kernel = || unsafe { real::getsockopt(fd, level, name, value, length) };
     let Some(socket) = SOCKETS.get(fd) else { return kernel() };
+    fork::claim(&socket, fd);
+    if let (Mode::Relayed, Some(number)) = (socket.mode(), of_relayed(&socket, level, name)) {
+        // SAFETY: the caller's.
+        return unsafe { store(number, value, length) };
+    }
     if (level, name) == (SOL_SOCKET, SO_ERROR) {
         return match pending_error(&socket, fd) {
             // SAFETY: the caller's.
@@ -136,6 +149,17 @@ pub(crate) unsafe fn get(
             unsafe { rsockets::rgetsockopt(rsocket, level, name, value, length) }
         }
         _ => kernel(),
+    }
+}
+
+/// What a Unix socket would answer otherwise than the one it stands for.
+fn of_relayed(socket: &Socket, level: c_int, name: c_int) -> Option<c_int> {
+    match (level, name) {
+        (SOL_SOCKET, libc::SO_DOMAIN) => Some(socket.family),
+        (SOL_SOCKET, libc::SO_PROTOCOL) => Some(IPPROTO_TCP),
+        (SOL_SOCKET, _) => None,
+        (IPPROTO_TCP, TCP_MAXSEG) => Some(SEGMENT),
+        _ => Some(0),
     }
 }
 

@@ -4,6 +4,7 @@
 //! pthread_atfork, and the kernel's own calls without pointers.
 #![allow(unsafe_code)]
 
+use crate::fork;
 use crate::guard;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
@@ -15,6 +16,7 @@ static PROCESS: AtomicI32 = AtomicI32::new(0);
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     remember();
+    fork::in_child();
 }
 
 fn remember() {
@@ -24,8 +26,9 @@ fn remember() {
 
 pub(crate) fn at_load() {
     remember();
-    // SAFETY: the handler only touches atomics; the library is linked with -z nodelete.
-    let _ = unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    // SAFETY: the library is linked with -z nodelete; the child's handler takes no lock.
+    let _ =
+        unsafe { libc::pthread_atfork(Some(fork::before), Some(fork::in_parent), Some(in_child)) };
 }
 
 extern "C" fn at_unload() {

@@ -8,7 +8,8 @@
 use crate::address::Address;
 use crate::config;
 use crate::epoll::Epoll;
-use crate::error::{Errno, Result};
+use crate::error::{Errno, Result, quietly};
+use crate::fork;
 use crate::lock::Lock;
 use crate::options::Setting;
 use crate::process;
@@ -32,6 +33,8 @@ pub(crate) enum Mode {
     /// The rsocket has asked for a connection.
     Connecting,
     Rdma,
+    /// A parent's connection, by way of a Unix socket.
+    Relayed,
     /// The kernel's socket alone.
     Plain,
     /// RDMA was demanded and could not be had.
@@ -40,10 +43,16 @@ pub(crate) enum Mode {
 
 impl Mode {
     fn of(value: u8) -> Mode {
-        [Mode::Open, Mode::Listening, Mode::Connecting, Mode::Rdma, Mode::Plain, Mode::Failed]
-            .into_iter()
-            .find(|mode| *mode as u8 == value)
-            .unwrap_or(Mode::Plain)
+        const ALL: [Mode; 7] = [
+            Mode::Open,
+            Mode::Listening,
+            Mode::Connecting,
+            Mode::Rdma,
+            Mode::Relayed,
+            Mode::Plain,
+            Mode::Failed,
+        ];
+        ALL.get(usize::from(value)).copied().unwrap_or(Mode::Plain)
     }
 }
 
@@ -68,6 +77,8 @@ pub(crate) struct State {
     pub(crate) carried_ipv4: bool,
     /// No RDMA listener can be made.
     pub(crate) never: bool,
+    /// Own and peer's address of a connection over RDMA, for a fork's child.
+    pub(crate) names: Option<(Address, Address)>,
     /// What SO_ERROR has to tell.
     pub(crate) error: Option<Errno>,
 }
@@ -105,6 +116,10 @@ impl Socket {
 
     pub(crate) fn is_stream(&self) -> bool {
         self.kind == SOCK_STREAM
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -172,9 +187,18 @@ impl Socket {
     pub(crate) fn become_rdma(&self, fd: c_int) {
         if let Some(rsocket) = self.rsocket() {
             rsockets::set_non_blocking(rsocket, is_non_blocking(fd));
+            self.connected(rsocket);
         }
         self.set_mode(Mode::Rdma);
         self.moved();
+    }
+
+    /// A stream has its connection over RDMA.
+    pub(crate) fn connected(&self, rsocket: c_int) {
+        if self.is_stream() {
+            fork::connected();
+            self.state.lock().names = crate::names::of_rsocket(rsocket);
+        }
     }
 }
 
@@ -202,8 +226,14 @@ pub(crate) fn open_rsocket(socket: &Socket, family: c_int) -> Result<c_int> {
 impl Drop for Socket {
     fn drop(&mut self) {
         self.tell();
+        if self.mode() == Mode::Rdma && self.is_stream() {
+            match self.rsocket() {
+                Some(_) => fork::disconnected(),
+                None => fork::forget(self),
+            }
+        }
         if let Some(rsocket) = self.take_rsocket() {
-            crate::error::quietly(|| rsockets::close(rsocket));
+            quietly(|| rsockets::close(rsocket));
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::address::Address;
 use crate::connect;
 use crate::error::{Errno, Result, quietly};
 use crate::export::fail;
+use crate::fork;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking};
@@ -34,6 +35,7 @@ enum Side {
 }
 
 fn side(socket: &Arc<Socket>, fd: c_int, flags: c_int) -> Side {
+    fork::claim(socket, fd);
     if socket.mode() == Mode::Connecting {
         quietly(|| connect::drive(socket, fd));
     }
@@ -48,7 +50,7 @@ fn side(socket: &Arc<Socket>, fd: c_int, flags: c_int) -> Side {
     match socket.mode() {
         Mode::Rdma => match socket.rsocket() {
             Some(rsocket) => Side::Rdma(rsocket),
-            // The connection is the parent's.
+            // Datagrams are the parent's.
             None => Side::Refused(Errno::EPERM),
         },
         Mode::Failed => match socket.state.lock().error.take() {
@@ -69,14 +71,14 @@ pub(crate) fn transfer(
 ) -> ssize_t {
     let Some(socket) = SOCKETS.get(fd) else { return by_kernel() };
     let (rdma, result) = match side(&socket, fd, flags) {
-        Side::Kernel => (false, by_kernel()),
+        Side::Kernel => (socket.mode() == Mode::Relayed, by_kernel()),
         Side::Rdma(rsocket) => (true, by_rdma(rsocket, &socket)),
         Side::Refused(error) => return fail(error) as ssize_t,
     };
     if flags & MSG_PEEK == 0 || way == Way::Out {
         socket.count(way, rdma, result);
     }
-    if rdma && result < 0 && way == Way::Out && flags & MSG_NOSIGNAL == 0 {
+    if socket.mode() == Mode::Rdma && result < 0 && way == Way::Out && flags & MSG_NOSIGNAL == 0 {
         raise_for_pipe(&socket);
     }
     result

@@ -7,6 +7,7 @@
 use crate::connect;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
+use crate::fork;
 use crate::listen;
 use crate::real;
 use crate::rsockets;
@@ -129,6 +130,7 @@ impl Plan {
     }
 
     fn add_socket(&mut self, index: usize, place: &pollfd, socket: Arc<Socket>) {
+        fork::claim(&socket, place.fd);
         connect::drive(&socket, place.fd);
         let mode = socket.mode();
         if mode == Mode::Listening {

@@ -8,6 +8,7 @@ use super::{answer, fail};
 use crate::descriptors;
 use crate::epoll::{self, EPOLLS};
 use crate::error::Errno;
+use crate::fork;
 use crate::guard;
 use crate::real;
 use crate::socket::{Mode, SOCKETS};
@@ -130,6 +131,9 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
 ) -> c_int {
     if !descriptors::is_unused() && !guard::is_inside() {
         let socket = SOCKETS.get(fd).filter(|socket| socket.mode() != Mode::Plain);
+        if let Some(socket) = &socket {
+            fork::claim(socket, fd);
+        }
         // SAFETY: the caller's.
         let event = unsafe { event.as_ref() }.copied();
         if let Some(done) = epoll::control(instance, operation, fd, socket, event) {

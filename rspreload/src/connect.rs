@@ -6,9 +6,11 @@
 #![allow(unsafe_code)]
 
 use crate::address::Address;
+use crate::background;
 use crate::carrier;
 use crate::config;
 use crate::error::{Errno, Result, quietly};
+use crate::listen;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking, open_rsocket};
@@ -82,6 +84,7 @@ fn open(
         return by_kernel(socket, kernel);
     }
     if is_non_blocking(fd) {
+        quietly(|| background::watch(socket));
         return Err(Errno::EINPROGRESS);
     }
     wait(socket, fd, kernel)
@@ -97,6 +100,8 @@ fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
 
 /// Asks for the connection over RDMA.
 fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
+    // The peer may be this very program.
+    listen::prepare_all();
     let peer = target.unmapped();
     let rsocket = open_rsocket(socket, peer.family())?;
     let begun = bind_as(socket, fd, rsocket).and_then(|()| {
@@ -183,7 +188,10 @@ fn wait_for_rdma(socket: &Arc<Socket>, fd: c_int, next: Next) -> Result<()> {
         let deadline = socket.state.lock().deadline;
         let mut fds = [pollfd { fd: rsocket, events: POLLOUT, revents: 0 }];
         match quietly(|| rsockets::poll(&mut fds, timeout_until(deadline))) {
-            Err(Errno::EINTR) if !restarts_after_signal() => return Err(Errno::EINTR),
+            Err(Errno::EINTR) if !restarts_after_signal() => {
+                background::watch(socket);
+                return Err(Errno::EINTR);
+            }
             _ => {}
         }
     }
@@ -192,6 +200,14 @@ fn wait_for_rdma(socket: &Arc<Socket>, fd: c_int, next: Next) -> Result<()> {
 /// Looks how far a connection that is being made has come, and goes on to TCP where RDMA has failed.
 pub(crate) fn drive(socket: &Arc<Socket>, fd: c_int) {
     drive_to(socket, fd, Next::Begin);
+}
+
+/// As `drive`, by a thread that knows no descriptor.
+pub(crate) fn drive_alone(socket: &Arc<Socket>) {
+    let fd = socket.state.lock().fds.first().copied();
+    if let Some(fd) = fd {
+        drive_to(socket, fd, Next::Begin);
+    }
 }
 
 fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
@@ -228,7 +244,7 @@ fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
     };
     match error {
         None => socket.become_rdma(fd),
-        Some(error) => fall_back(socket, fd, error, next),
+        Some(error) => fall_back(socket, error, next),
     }
 }
 
@@ -240,33 +256,37 @@ fn progress(rsocket: c_int) -> Option<Option<Errno>> {
     }
 }
 
-fn fall_back(socket: &Arc<Socket>, fd: c_int, error: Errno, next: Next) {
-    let (rsocket, target) = {
+fn fall_back(socket: &Arc<Socket>, error: Errno, next: Next) {
+    let rsocket = {
         let mut state = socket.state.lock();
         if socket.mode() != Mode::Connecting {
             return;
         }
         state.deadline = None;
-        if config::get().require_rdma {
-            state.error = Some(error);
-            socket.set_mode(Mode::Failed);
-        } else {
-            socket.set_mode(Mode::Open);
-        }
-        (socket.take_rsocket(), state.destination)
-    };
-    let begin = next == Next::Begin && socket.mode() == Mode::Open;
-    if let (true, Some(target)) = (begin, target) {
-        match begin_by_kernel(fd, &target) {
-            Ok(()) | Err(Errno::EINPROGRESS) => socket.become_plain(),
-            Err(error) => {
-                socket.state.lock().error = Some(error);
-                socket.set_mode(Mode::Failed);
-                socket.moved();
+        let mode = match (config::get().require_rdma, next, state.destination) {
+            (true, _, _) => {
+                state.error = Some(error);
+                Mode::Failed
             }
-        }
-    } else {
-        socket.moved();
+            (false, Next::Begin, Some(target)) => {
+                // The lock keeps the number from being closed and given to something else.
+                let begun = state.fds.first().map(|fd| begin_by_kernel(*fd, &target));
+                match begun {
+                    Some(Ok(()) | Err(Errno::EINPROGRESS)) | None => Mode::Plain,
+                    Some(Err(error)) => {
+                        state.error = Some(error);
+                        Mode::Failed
+                    }
+                }
+            }
+            _ => Mode::Open,
+        };
+        socket.set_mode(mode);
+        socket.take_rsocket()
+    };
+    match socket.mode() {
+        Mode::Plain => socket.become_plain(),
+        _ => socket.moved(),
     }
     if let Some(rsocket) = rsocket {
         rsockets::close(rsocket);

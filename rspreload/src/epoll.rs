@@ -51,7 +51,7 @@ struct State {
     keys: HashMap<c_int, u64>,
     /// Mostly one; a second where an rsocket is registered twice, under copies of its descriptor.
     sets: Vec<c_int>,
-    /// Registrations of sockets that connect, or whose RDMA listener is to be made.
+    /// Registrations of sockets whose RDMA listener is to be made.
     unsettled: Vec<u64>,
     timer: Option<c_int>,
     timer_at: Option<Instant>,
@@ -341,7 +341,7 @@ impl Epoll {
         Some(epoll_event { events, u64: registration.data })
     }
 
-    /// Makes RDMA listeners, gives up late connections, and sets the timer for what is left.
+    /// Makes RDMA listeners, and sets the timer for those that another process has.
     fn settle(&self) {
         if !self.has_unsettled.load(Ordering::Acquire) {
             return;
@@ -356,12 +356,7 @@ impl Epoll {
         };
         let mut next: Deadline = None;
         for (socket, fd) in sockets {
-            connect::drive(&socket, fd);
-            let again = match socket.mode() {
-                Mode::Listening => listen::prepare(&socket, fd),
-                Mode::Connecting => socket.state.lock().deadline,
-                _ => None,
-            };
+            let again = listen::prepare(&socket, fd);
             next = match (next, again) {
                 (Some(next), Some(again)) => Some(next.min(again)),
                 (next, again) => next.or(again),
@@ -432,7 +427,6 @@ impl State {
         self.place_in_set(key, wanted, events & !(EPOLLEXCLUSIVE as u32))?;
         let settled = match mode {
             Mode::Listening => rsocket.is_some() || socket.state.lock().never,
-            Mode::Connecting => false,
             _ => true,
         };
         self.unsettled.retain(|other| *other != key);
@@ -490,7 +484,6 @@ impl State {
             let socket = registrations.get(key).and_then(|found| found.socket.upgrade());
             socket.is_some_and(|socket| match socket.mode() {
                 Mode::Listening => socket.rsocket().is_none() && !socket.state.lock().never,
-                Mode::Connecting => true,
                 _ => false,
             })
         });

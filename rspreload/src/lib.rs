@@ -9,7 +9,7 @@
 //! | `rsockets` | the functions of librdmacm |
 //! | `socket` | a socket of the program: a kernel socket that it holds, an rsocket beside it |
 //! | `descriptors` | which numbers are such sockets; close, dup |
-//! | `connect`, `listen`, `datagram` | when a socket becomes an rsocket |
+//! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
 //! | `transfer`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
 //! | `carrier` | whether a device could carry an address |
@@ -34,6 +34,7 @@ mod table;
 mod thread;
 
 mod address;
+mod background;
 mod carrier;
 mod config;
 mod connect;

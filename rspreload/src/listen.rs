@@ -95,6 +95,15 @@ pub(crate) fn prepare(socket: &Socket, fd: c_int) -> Option<Instant> {
     }
 }
 
+/// Adds all RDMA listeners that this process has not waited on yet.
+pub(crate) fn prepare_all() {
+    for fd in 0..descriptors::highest() {
+        if let Some(socket) = SOCKETS.get(fd).filter(|socket| socket.mode() == Mode::Listening) {
+            prepare(&socket, fd);
+        }
+    }
+}
+
 fn make(socket: &Socket, fd: c_int, backlog: c_int) -> Result<c_int> {
     // SAFETY: places that `asked` gives.
     let own = Address::asked(|raw, length| unsafe { real::getsockname(fd, raw, length) });

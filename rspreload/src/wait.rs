@@ -46,7 +46,7 @@ pub(crate) fn has_passed(deadline: Deadline) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-fn earlier(one: Deadline, other: Deadline) -> Deadline {
+pub(crate) fn earlier(one: Deadline, other: Deadline) -> Deadline {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
         (one, other) => one.or(other),

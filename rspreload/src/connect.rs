@@ -13,7 +13,7 @@ use crate::error::{Errno, Result, quietly};
 use crate::listen;
 use crate::real;
 use crate::rsockets;
-use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking, open_rsocket};
+use crate::socket::{Mode, SOCKETS, Socket, State, is_non_blocking, open_rsocket};
 use crate::wait::{restarts_after_signal, timeout_until};
 use libc::{F_SETFL, O_NONBLOCK, POLLOUT, c_int, pollfd, sockaddr, socklen_t};
 use std::sync::Arc;
@@ -228,9 +228,7 @@ fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
         match found {
             None if !late => return,
             None => {
-                if let Some(peer) = &state.destination {
-                    carrier::was_silent(peer);
-                }
+                note_silence(&state);
                 state.deadline = None;
                 Some(Errno::ETIMEDOUT)
             }
@@ -239,12 +237,24 @@ fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
                 state.deadline = None;
                 None
             }
-            Some(error) => error,
+            Some(Some(error)) => {
+                if matches!(error, Errno::ETIMEDOUT | Errno::EHOSTUNREACH) {
+                    note_silence(&state);
+                }
+                Some(error)
+            }
         }
     };
     match error {
         None => socket.become_rdma(fd),
         Some(error) => fall_back(socket, error, next),
+    }
+}
+
+/// The next connection to that host need not wait as long.
+fn note_silence(state: &State) {
+    if let Some(peer) = &state.destination {
+        carrier::was_silent(peer);
     }
 }
 

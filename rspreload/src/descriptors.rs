@@ -79,13 +79,11 @@ pub(crate) fn close(fd: c_int) -> c_int {
 }
 
 const CLOSE_RANGE_UNSHARE: c_int = 2;
-const CLOSE_RANGE_CLOEXEC: c_int = 4;
 
 pub(crate) fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
     // SAFETY: no pointers.
     let failed = unsafe { real::close_range(first, last, flags) };
     let closes = flags & !CLOSE_RANGE_UNSHARE == 0;
-    debug_assert!(CLOSE_RANGE_CLOEXEC != 0);
     if failed == 0 && closes && !is_unused() && process::is_own_memory() {
         let last = last.min(highest().unsigned_abs());
         for fd in first..=last {

@@ -10,7 +10,7 @@
 //! | `socket` | a socket of the program: a kernel socket that it holds, an rsocket beside it |
 //! | `descriptors` | which numbers are such sockets; close, dup |
 //! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
-//! | `transfer`, `names`, `options` | calls on one socket |
+//! | `transfer`, `many`, `copy`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
@@ -38,6 +38,7 @@ mod background;
 mod carrier;
 mod config;
 mod connect;
+mod copy;
 mod datagram;
 mod descriptors;
 mod epoll;
@@ -46,6 +47,7 @@ mod fork;
 mod guard;
 mod listen;
 mod lock;
+mod many;
 mod names;
 mod options;
 mod process;

@@ -137,11 +137,6 @@ impl Socket {
             .then_some(rsocket)
     }
 
-    /// The rsocket of this process or of the one that it was forked from.
-    pub(crate) fn any_rsocket(&self) -> c_int {
-        self.rsocket.load(Ordering::Acquire)
-    }
-
     pub(crate) fn set_rsocket(&self, rsocket: c_int) {
         self.generation.store(process::generation(), Ordering::Relaxed);
         self.rsocket.store(rsocket, Ordering::Release);

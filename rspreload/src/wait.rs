@@ -204,7 +204,7 @@ fn poll_with_mask(plan: &mut Plan, until: Deadline, mask: &sigset_t) -> Result<u
         .map(|(place, by_rdma)| pollfd { fd: if *by_rdma { -1 } else { place.fd }, ..*place })
         .collect();
     places.push(pollfd { fd: set.0, events: POLLIN, revents: 0 });
-    let span = until.map(|until| span_until(until));
+    let span = until.map(span_until);
     let span = span.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: a live array, live or no time, a live mask.
     let ready =

@@ -4,6 +4,8 @@
 //! The caller's arguments, passed on.
 #![allow(unsafe_code)]
 
+use crate::copy;
+use crate::many;
 use crate::real;
 use crate::rsockets;
 use crate::stats::Way;
@@ -85,7 +87,7 @@ pub(crate) unsafe extern "C" fn recvmmsg(
     timeout: *mut timespec,
 ) -> c_int {
     // SAFETY: the caller's.
-    unsafe { transfer::receive_messages(fd, messages, count, flags, timeout) }
+    unsafe { many::receive_messages(fd, messages, count, flags, timeout) }
 }
 
 #[unsafe(no_mangle)]
@@ -163,7 +165,7 @@ pub(crate) unsafe extern "C" fn sendmmsg(
     flags: c_int,
 ) -> c_int {
     // SAFETY: the caller's.
-    unsafe { transfer::send_messages(fd, messages, count, flags) }
+    unsafe { many::send_messages(fd, messages, count, flags) }
 }
 
 #[unsafe(no_mangle)]
@@ -175,7 +177,7 @@ pub(crate) unsafe extern "C" fn sendfile(
 ) -> ssize_t {
     // SAFETY: the caller's.
     unsafe {
-        transfer::send_file(to, from, offset, count)
+        copy::send_file(to, from, offset, count)
             .unwrap_or_else(|| real::sendfile(to, from, offset, count))
     }
 }
@@ -203,7 +205,7 @@ pub(crate) unsafe extern "C" fn splice(
 ) -> ssize_t {
     // SAFETY: the caller's.
     unsafe {
-        transfer::splice(from, from_offset, to, to_offset, length, flags)
+        copy::splice(from, from_offset, to, to_offset, length, flags)
             .unwrap_or_else(|| real::splice(from, from_offset, to, to_offset, length, flags))
     }
 }

@@ -6,6 +6,8 @@
 //! epoll(7) and timerfd calls on live values and on descriptors that are the program's or owned here.
 #![allow(unsafe_code)]
 
+mod state;
+
 use crate::connect;
 use crate::error::{Errno, Result, quietly};
 use crate::listen;
@@ -16,10 +18,10 @@ use crate::socket::{Mode, Socket};
 use crate::table::Table;
 use crate::wait::{Deadline, has_passed, timeout_until};
 use libc::{
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLERR, EPOLLEXCLUSIVE, EPOLLHUP, EPOLLIN,
-    EPOLLONESHOT, c_int, epoll_event, sigset_t, timespec,
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLONESHOT, c_int,
+    epoll_event, sigset_t,
 };
-use std::collections::HashMap;
+use state::{Registration, State};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
@@ -29,33 +31,6 @@ const OWN: u64 = 0x5DC3_97A1_0000_0000;
 const TIMER: u64 = OWN | 0xFFFF_FFFF;
 const BATCH: usize = 64;
 const ALWAYS: u32 = (EPOLLERR | EPOLLHUP) as u32;
-
-/// What the program asked for, and where that is.
-struct Registration {
-    fd: c_int,
-    socket: Weak<Socket>,
-    events: u32,
-    data: u64,
-    in_kernel: bool,
-    /// The set and the rsocket in it.
-    in_set: Option<(c_int, c_int)>,
-    /// A one-shot event has been told.
-    spent: bool,
-}
-
-#[derive(Default)]
-struct State {
-    fds: Vec<c_int>,
-    next_key: u64,
-    registrations: HashMap<u64, Registration>,
-    keys: HashMap<c_int, u64>,
-    /// Mostly one; a second where an rsocket is registered twice, under copies of its descriptor.
-    sets: Vec<c_int>,
-    /// Registrations of sockets whose RDMA listener is to be made.
-    unsettled: Vec<u64>,
-    timer: Option<c_int>,
-    timer_at: Option<Instant>,
-}
 
 /// See the module text.
 pub(crate) struct Epoll {
@@ -375,154 +350,5 @@ impl Epoll {
         // SAFETY: eight bytes of a local.
         unsafe { real::read(timer, (&raw mut count).cast(), 8) };
         state.timer_at = None;
-    }
-}
-
-impl State {
-    fn instance(&self) -> Result<c_int> {
-        self.fds.first().copied().ok_or(Errno::EBADF)
-    }
-
-    fn forget(&mut self, key: u64) {
-        let Some(registration) = self.registrations.remove(&key) else { return };
-        if self.keys.get(&registration.fd) == Some(&key) {
-            self.keys.remove(&registration.fd);
-        }
-        self.unsettled.retain(|other| *other != key);
-        if let (true, Ok(instance)) = (registration.in_kernel, self.instance()) {
-            // Gone already where the descriptor was closed.
-            let _ = kernel(instance, EPOLL_CTL_DEL, registration.fd, 0, 0);
-        }
-        if let Some((set, rsocket)) = registration.in_set {
-            let _ = rsockets::control_set(set, EPOLL_CTL_DEL, rsocket, 0, 0);
-        }
-    }
-
-    /// Puts a registration where its socket's events come from.
-    fn place(&mut self, key: u64, socket: &Socket) -> Result<()> {
-        let instance = self.instance()?;
-        let mode = socket.mode();
-        let rsocket = socket.rsocket();
-        let Some(registration) = self.registrations.get_mut(&key) else { return Ok(()) };
-        let (fd, data) = (registration.fd, registration.data);
-        let events = if registration.spent { 0 } else { registration.events };
-        let by_kernel = !matches!(mode, Mode::Connecting | Mode::Rdma);
-        match (by_kernel, registration.in_kernel) {
-            (true, false) => kernel(instance, EPOLL_CTL_ADD, fd, events, data)?,
-            // The kernel refuses to change exclusive ones.
-            (true, true) if events & EPOLLEXCLUSIVE as u32 == 0 => {
-                kernel(instance, EPOLL_CTL_MOD, fd, events, data)?;
-            }
-            (true, true) => {}
-            (false, true) => {
-                let _ = kernel(instance, EPOLL_CTL_DEL, fd, 0, 0);
-            }
-            (false, false) => {}
-        }
-        registration.in_kernel = by_kernel;
-        let wanted = match mode {
-            Mode::Listening | Mode::Connecting | Mode::Rdma => rsocket,
-            _ => None,
-        };
-        self.place_in_set(key, wanted, events & !(EPOLLEXCLUSIVE as u32))?;
-        let settled = match mode {
-            Mode::Listening => rsocket.is_some() || socket.state.lock().never,
-            _ => true,
-        };
-        self.unsettled.retain(|other| *other != key);
-        if !settled {
-            self.unsettled.push(key);
-        }
-        Ok(())
-    }
-
-    fn place_in_set(&mut self, key: u64, wanted: Option<c_int>, events: u32) -> Result<()> {
-        let Some(registration) = self.registrations.get_mut(&key) else { return Ok(()) };
-        let before = registration.in_set;
-        if let Some((set, rsocket)) = before {
-            if wanted == Some(rsocket) {
-                return rsockets::control_set(set, EPOLL_CTL_MOD, rsocket, events, key);
-            }
-            let _ = rsockets::control_set(set, EPOLL_CTL_DEL, rsocket, 0, 0);
-            registration.in_set = None;
-        }
-        let Some(rsocket) = wanted else { return Ok(()) };
-        for index in 0.. {
-            let set = match self.sets.get(index) {
-                Some(set) => *set,
-                None => self.add_set()?,
-            };
-            match rsockets::control_set(set, EPOLL_CTL_ADD, rsocket, events, key) {
-                Err(Errno::EEXIST) => {}
-                Err(error) => return Err(error),
-                Ok(()) => {
-                    if let Some(registration) = self.registrations.get_mut(&key) {
-                        registration.in_set = Some((set, rsocket));
-                    }
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn add_set(&mut self) -> Result<c_int> {
-        let set = rsockets::create_set()?;
-        let data = OWN | u64::from(set.unsigned_abs());
-        if let Err(error) = kernel(self.instance()?, EPOLL_CTL_ADD, set, EPOLLIN as u32, data) {
-            rsockets::close(set);
-            return Err(error);
-        }
-        self.sets.push(set);
-        Ok(set)
-    }
-
-    /// Listeners that will never have an RDMA side need no more looks.
-    fn tidy(&mut self) {
-        let State { unsettled, registrations, .. } = self;
-        unsettled.retain(|key| {
-            let socket = registrations.get(key).and_then(|found| found.socket.upgrade());
-            socket.is_some_and(|socket| match socket.mode() {
-                Mode::Listening => socket.rsocket().is_none() && !socket.state.lock().never,
-                _ => false,
-            })
-        });
-    }
-
-    fn set_timer(&mut self, at: Deadline) {
-        if at == self.timer_at {
-            return;
-        }
-        let Ok(timer) = self.timer() else { return };
-        let zero = timespec { tv_sec: 0, tv_nsec: 0 };
-        let value = at.map_or(zero, |at| {
-            let left = at.saturating_duration_since(Instant::now());
-            timespec {
-                tv_sec: left.as_secs() as libc::time_t,
-                // Zero would stop it.
-                tv_nsec: libc::c_long::from(left.subsec_nanos().max(1)),
-            }
-        });
-        let value = libc::itimerspec { it_interval: zero, it_value: value };
-        // SAFETY: a live value.
-        unsafe { libc::timerfd_settime(timer, 0, &raw const value, std::ptr::null_mut()) };
-        self.timer_at = at;
-    }
-
-    fn timer(&mut self) -> Result<c_int> {
-        if let Some(timer) = self.timer {
-            return Ok(timer);
-        }
-        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        // SAFETY: no pointers.
-        let timer =
-            rsockets::checked(unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) })?;
-        if let Err(error) = kernel(self.instance()?, EPOLL_CTL_ADD, timer, EPOLLIN as u32, TIMER) {
-            // SAFETY: made above.
-            unsafe { real::close(timer) };
-            return Err(error);
-        }
-        self.timer = Some(timer);
-        Ok(timer)
     }
 }

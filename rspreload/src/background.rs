@@ -63,7 +63,7 @@ fn look_after(event: c_int) {
         // The socket itself is not held: the program may close it meanwhile.
         sockets.retain(|socket| {
             let Some(socket) = socket.upgrade() else { return false };
-            connect::drive_alone(&socket);
+            connect::drive(&socket);
             let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) else {
                 return false;
             };

@@ -13,7 +13,7 @@ use crate::error::{Errno, Result, quietly};
 use crate::listen;
 use crate::real;
 use crate::rsockets;
-use crate::socket::{Mode, SOCKETS, Socket, State, is_non_blocking, open_rsocket};
+use crate::socket::{Mode, SOCKETS, Socket, State, open_rsocket};
 use crate::wait::{restarts_after_signal, timeout_until};
 use libc::{F_SETFL, O_NONBLOCK, POLLOUT, c_int, pollfd, sockaddr, socklen_t};
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
     }
     let answer = match socket.mode() {
         Mode::Open => open(&socket, fd, &target, kernel),
-        Mode::Connecting => again(&socket, fd, kernel),
+        Mode::Connecting => again(&socket, kernel),
         Mode::Rdma => collect(&socket),
         Mode::Relayed => Err(Errno::EISCONN),
         Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
@@ -72,7 +72,7 @@ fn open(
     kernel: impl Fn() -> c_int,
 ) -> Result<()> {
     if !quietly(|| carrier::reaches(target)) {
-        if config::get().require_rdma && !target.is_loopback() {
+        if config::get().require_rdma {
             return Err(Errno::ENETUNREACH);
         }
         return by_kernel(socket, kernel);
@@ -83,11 +83,11 @@ fn open(
         }
         return by_kernel(socket, kernel);
     }
-    if is_non_blocking(fd) {
+    if socket.is_non_blocking() {
         quietly(|| background::watch(socket));
         return Err(Errno::EINPROGRESS);
     }
-    wait(socket, fd, kernel)
+    wait(socket, kernel)
 }
 
 fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
@@ -150,11 +150,11 @@ pub(crate) fn bind(rsocket: c_int, address: &Address) -> Result<()> {
 }
 
 /// A connect on a socket that connects already.
-fn again(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<()> {
-    quietly(|| drive(socket, fd));
+fn again(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
+    quietly(|| drive(socket));
     match socket.mode() {
-        Mode::Connecting if is_non_blocking(fd) => Err(Errno::EALREADY),
-        Mode::Connecting => wait(socket, fd, kernel),
+        Mode::Connecting if socket.is_non_blocking() => Err(Errno::EALREADY),
+        Mode::Connecting => wait(socket, kernel),
         Mode::Rdma => collect(socket),
         Mode::Failed => Err(socket.state.lock().error.take().unwrap_or(Errno::ECONNABORTED)),
         _ => rsockets::checked(kernel()).map(drop),
@@ -162,8 +162,8 @@ fn again(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<
 }
 
 /// Until there is a connection of one kind or none at all.
-fn wait(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<()> {
-    wait_for_rdma(socket, fd, Next::CallerConnects)?;
+fn wait(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
+    wait_for_rdma(socket, Next::CallerConnects)?;
     match socket.mode() {
         Mode::Rdma => {
             socket.state.lock().uncollected = false;
@@ -175,13 +175,13 @@ fn wait(socket: &Arc<Socket>, fd: c_int, kernel: impl Fn() -> c_int) -> Result<(
 }
 
 /// A blocking call on a socket that still connects.
-pub(crate) fn wait_until_settled(socket: &Arc<Socket>, fd: c_int) -> Result<()> {
-    wait_for_rdma(socket, fd, Next::Begin)
+pub(crate) fn wait_until_settled(socket: &Arc<Socket>) -> Result<()> {
+    wait_for_rdma(socket, Next::Begin)
 }
 
-fn wait_for_rdma(socket: &Arc<Socket>, fd: c_int, next: Next) -> Result<()> {
+fn wait_for_rdma(socket: &Arc<Socket>, next: Next) -> Result<()> {
     loop {
-        quietly(|| drive_to(socket, fd, next));
+        quietly(|| drive_to(socket, next));
         let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) else {
             return Ok(());
         };
@@ -198,19 +198,11 @@ fn wait_for_rdma(socket: &Arc<Socket>, fd: c_int, next: Next) -> Result<()> {
 }
 
 /// Looks how far a connection that is being made has come, and goes on to TCP where RDMA has failed.
-pub(crate) fn drive(socket: &Arc<Socket>, fd: c_int) {
-    drive_to(socket, fd, Next::Begin);
+pub(crate) fn drive(socket: &Arc<Socket>) {
+    drive_to(socket, Next::Begin);
 }
 
-/// As `drive`, by a thread that knows no descriptor.
-pub(crate) fn drive_alone(socket: &Arc<Socket>) {
-    let fd = socket.state.lock().fds.first().copied();
-    if let Some(fd) = fd {
-        drive_to(socket, fd, Next::Begin);
-    }
-}
-
-fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
+fn drive_to(socket: &Arc<Socket>, next: Next) {
     if socket.mode() != Mode::Connecting {
         return;
     }
@@ -246,7 +238,7 @@ fn drive_to(socket: &Arc<Socket>, fd: c_int, next: Next) {
         }
     };
     match error {
-        None => socket.become_rdma(fd),
+        None => socket.become_rdma(),
         Some(error) => fall_back(socket, error, next),
     }
 }
@@ -305,10 +297,10 @@ fn fall_back(socket: &Arc<Socket>, error: Errno, next: Next) {
 
 /// connect(2) without waiting, whatever the descriptor's flags.
 fn begin_by_kernel(fd: c_int, target: &Address) -> Result<()> {
-    let blocks = !is_non_blocking(fd);
     // SAFETY: no pointers; an address in C's form.
     unsafe {
         let flags = real::fcntl(fd, libc::F_GETFL, 0);
+        let blocks = flags & O_NONBLOCK == 0;
         if blocks {
             real::fcntl(fd, F_SETFL, (flags | O_NONBLOCK).into());
         }

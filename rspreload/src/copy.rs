@@ -8,7 +8,7 @@ use crate::error::{Errno, Result};
 use crate::export::fail;
 use crate::real;
 use crate::rsockets;
-use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking};
+use crate::socket::{Mode, SOCKETS, Socket};
 use crate::stats::Way;
 use crate::transfer::{Side, raise_for_pipe, side};
 use libc::{
@@ -53,16 +53,19 @@ pub(crate) unsafe fn send_file(
     count: usize,
 ) -> Option<ssize_t> {
     let socket = SOCKETS.get(to)?;
-    let rsocket = match side(&socket, to, 0) {
+    let rsocket = match side(&socket, to, Way::Out, 0) {
         Side::Kernel => return None,
         Side::Rdma(rsocket) => rsocket,
         Side::Refused(error) => return Some(fail(error) as ssize_t),
     };
     // SAFETY: the caller's place.
     let given = unsafe { offset.as_ref() }.copied();
+    if given.is_some_and(|given| given < 0) {
+        return Some(fail(Errno::EINVAL) as ssize_t);
+    }
     // SAFETY: no pointers.
     let start = given.unwrap_or_else(|| unsafe { libc::lseek64(from, 0, SEEK_CUR) });
-    let answer = copy_file(&socket, to, rsocket, from, start, count);
+    let answer = copy_file(&socket, rsocket, from, start, count);
     let moved = *answer.as_ref().unwrap_or(&0);
     // SAFETY: the caller's place; no pointers.
     unsafe {
@@ -87,14 +90,13 @@ pub(crate) unsafe fn send_file(
 /// Copies from a file at `start`, or from what has no places (`start` below zero) as it comes.
 fn copy_file(
     socket: &Socket,
-    to: c_int,
     rsocket: c_int,
     from: c_int,
     start: off_t,
     count: usize,
 ) -> Result<usize> {
     let mut room = vec![0_u8; CHUNK.min(count)];
-    let waits = !is_non_blocking(to);
+    let waits = !socket.is_non_blocking();
     let mut done = 0;
     while done < count {
         let wanted = room.len().min(count - done);
@@ -150,23 +152,23 @@ pub(crate) unsafe fn splice(
     let wanted = length.min(CHUNK);
     if let Some(socket) = SOCKETS.get(to).filter(|socket| socket.mode() == Mode::Rdma) {
         let rsocket = socket.rsocket()?;
-        if !from_offset.is_null() || !to_offset.is_null() {
-            return Some(fail(Errno::of(libc::ESPIPE)) as ssize_t);
+        if let Some(error) = refused(from, from_offset, to_offset) {
+            return Some(fail(error) as ssize_t);
         }
-        if (flags & SPLICE_F_NONBLOCK != 0 || is_non_blocking(to))
+        if (flags & SPLICE_F_NONBLOCK != 0 || socket.is_non_blocking())
             && rsockets::readiness(rsocket, POLLOUT) & POLLOUT == 0
         {
             return Some(fail(Errno::EAGAIN) as ssize_t);
         }
-        return Some(match copy_file(&socket, to, rsocket, from, -1, wanted_now(from, wanted)) {
+        return Some(match copy_file(&socket, rsocket, from, -1, wanted_now(from, wanted)) {
             Ok(count) => count as ssize_t,
             Err(error) => fail(error) as ssize_t,
         });
     }
     let socket = SOCKETS.get(from).filter(|socket| socket.mode() == Mode::Rdma)?;
     let rsocket = socket.rsocket()?;
-    if !from_offset.is_null() || !to_offset.is_null() {
-        return Some(fail(Errno::of(libc::ESPIPE)) as ssize_t);
+    if let Some(error) = refused(to, to_offset, from_offset) {
+        return Some(fail(error) as ssize_t);
     }
     let mut room = vec![0_u8; wanted];
     let wait = if flags & SPLICE_F_NONBLOCK != 0 { MSG_DONTWAIT } else { 0 };
@@ -183,6 +185,19 @@ pub(crate) unsafe fn splice(
         }
         Some(moved)
     }
+}
+
+/// One side of a splice must be a pipe, and neither has places.
+fn refused(pipe: c_int, of_pipe: *mut i64, of_socket: *mut i64) -> Option<Errno> {
+    // SAFETY: integers, valid when zero; a live place.
+    let is_pipe = unsafe {
+        let mut found: libc::stat = std::mem::zeroed();
+        libc::fstat(pipe, &raw mut found) == 0 && found.st_mode & libc::S_IFMT == libc::S_IFIFO
+    };
+    if is_pipe && !of_pipe.is_null() {
+        return Some(Errno::of(libc::ESPIPE));
+    }
+    (!is_pipe || !of_socket.is_null()).then_some(Errno::EINVAL)
 }
 
 /// No more than the pipe holds: one step never waits for a second piece.

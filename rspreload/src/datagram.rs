@@ -24,17 +24,12 @@ fn is_service(port: u16) -> bool {
     SERVICES.contains(&port)
 }
 
-pub(crate) fn bind(
-    socket: &Socket,
-    fd: c_int,
-    own: Option<Address>,
-    kernel: impl Fn() -> c_int,
-) -> c_int {
+pub(crate) fn bind(socket: &Socket, own: Option<Address>, kernel: impl Fn() -> c_int) -> c_int {
     let Some(own) = own else { return kernel() };
     // Any port of any address says nothing yet.
     let is_open = own.is_wildcard() && own.port == 0;
     let by_rdma = !is_open && !is_service(own.port) && quietly(|| carrier::is_local(&own));
-    if by_rdma && quietly(|| adopt(socket, fd, &own, own.family(), true)).is_ok() {
+    if by_rdma && quietly(|| adopt(socket, &own, own.family(), true)).is_ok() {
         return 0;
     }
     let answer = kernel();
@@ -48,7 +43,7 @@ pub(crate) fn bind(
 }
 
 /// Makes the rsocket, bound to the address if `is_bound`.
-fn adopt(socket: &Socket, fd: c_int, own: &Address, family: c_int, is_bound: bool) -> Result<()> {
+fn adopt(socket: &Socket, own: &Address, family: c_int, is_bound: bool) -> Result<()> {
     let rsocket = open_rsocket(socket, family)?;
     if is_bound {
         if let Err(error) = connect::bind(rsocket, own) {
@@ -57,7 +52,7 @@ fn adopt(socket: &Socket, fd: c_int, own: &Address, family: c_int, is_bound: boo
         }
     }
     socket.set_rsocket(rsocket);
-    socket.become_rdma(fd);
+    socket.become_rdma();
     Ok(())
 }
 
@@ -71,9 +66,26 @@ pub(crate) fn connect(
         decide(socket, fd, peer);
     }
     let (Mode::Rdma, Some(rsocket)) = (socket.mode(), socket.rsocket()) else { return kernel() };
+    if peer.port == 0 && peer.is_wildcard() {
+        return kernel();
+    }
     // SAFETY: an address in C's form.
     peer_of(socket, peer)
         .with_raw(|raw, length| unsafe { rsockets::rconnect(rsocket, raw, length) })
+}
+
+/// A socket that is bound to any address waits for its first datagram: whoever sends it is an rsocket,
+/// or there is no device.
+pub(crate) fn expect(socket: &Socket, fd: c_int) {
+    if socket.is_stream() || socket.mode() != Mode::Open || !socket.state.lock().bound {
+        return;
+    }
+    let any = Address::any(socket.family, 0);
+    quietly(|| {
+        if !carrier::is_local(&any) || take_over(socket, fd, &any).is_err() {
+            socket.become_plain();
+        }
+    });
 }
 
 /// The peer's address as the rsocket wants it.
@@ -97,20 +109,24 @@ fn take_over(socket: &Socket, fd: c_int, peer: &Address) -> Result<()> {
     let bound = socket.state.lock().bound;
     socket.state.lock().carried_ipv4 = family == libc::AF_INET;
     if !bound {
-        return adopt(socket, fd, &Address::any(family, 0), family, false);
+        return adopt(socket, &Address::any(family, 0), family, false);
     }
     // SAFETY: places that `asked` gives.
     let own = Address::asked(|raw, length| unsafe { real::getsockname(fd, raw, length) });
     let own = own.ok_or(Errno::EINVAL)?;
-    vacate(socket, fd)?;
+    vacate(socket)?;
     let own = if own.is_wildcard() { Address::any(family, own.port) } else { own.unmapped() };
-    adopt(socket, fd, &own, family, true)
+    let adopted = adopt(socket, &own, family, true);
+    if adopted.is_err() {
+        // SAFETY: an address in C's form. The port was ours a moment ago.
+        own.in_family(socket.family).with_raw(|raw, length| unsafe { real::bind(fd, raw, length) });
+    }
+    adopted
 }
 
 /// Puts a fresh kernel socket under the program's numbers, so that the port is free for the rsocket.
-fn vacate(socket: &Socket, fd: c_int) -> Result<()> {
-    let non_blocking = crate::socket::is_non_blocking(fd);
-    let kind = socket.kind | if non_blocking { libc::SOCK_NONBLOCK } else { 0 };
+fn vacate(socket: &Socket) -> Result<()> {
+    let kind = socket.kind | if socket.is_non_blocking() { libc::SOCK_NONBLOCK } else { 0 };
     let state = socket.state.lock();
     // SAFETY: no pointers; the fresh descriptor is closed here.
     unsafe {

@@ -8,7 +8,6 @@ use crate::epoll::EPOLLS;
 use crate::error::{Errno, Result, quietly};
 use crate::process;
 use crate::real;
-use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFL, O_NONBLOCK, c_int, c_long, c_uint, c_ulong, c_void,
@@ -145,11 +144,9 @@ pub(crate) fn control(fd: c_int, command: c_int, argument: c_long) -> c_int {
     answer
 }
 
-/// The rsocket blocks as the kernel's socket does. Before there is a connection it never does.
 fn set_blocking(fd: c_int, blocks: bool) {
-    let Some(socket) = SOCKETS.get(fd) else { return };
-    if let (Mode::Rdma, Some(rsocket)) = (socket.mode(), socket.rsocket()) {
-        quietly(|| rsockets::set_non_blocking(rsocket, !blocks));
+    if let Some(socket) = SOCKETS.get(fd) {
+        quietly(|| socket.set_non_blocking(!blocks));
     }
 }
 

@@ -56,16 +56,16 @@ pub(crate) fn is_foreign(socket: &Socket) -> bool {
     socket.mode() == Mode::Rdma && socket.rsocket().is_none()
 }
 
-fn foreign_sockets() -> Vec<(Arc<Socket>, c_int)> {
-    let all = (0..crate::descriptors::highest()).filter_map(|fd| Some((SOCKETS.get(fd)?, fd)));
-    all.filter(|(socket, _)| socket.is_stream() && is_foreign(socket)).collect()
+fn foreign_sockets() -> Vec<Arc<Socket>> {
+    let all = (0..crate::descriptors::highest()).filter_map(|fd| SOCKETS.get(fd));
+    all.filter(|socket| socket.is_stream() && is_foreign(socket)).collect()
 }
 
 pub(crate) extern "C" fn before() {
     quietly(|| {
         if PARENT.load(Ordering::Relaxed) >= 0 {
-            for (socket, fd) in foreign_sockets() {
-                claim(&socket, fd);
+            for socket in foreign_sockets() {
+                claim(&socket);
             }
         }
         if CONNECTIONS.load(Ordering::Relaxed) == 0 {
@@ -131,7 +131,7 @@ fn tell(word: Word, number: u64) -> Result<()> {
 }
 
 /// Makes a connection of the parent's usable here, or broken.
-pub(crate) fn claim(socket: &Socket, fd: c_int) {
+pub(crate) fn claim(socket: &Socket) {
     if !is_foreign(socket) || !socket.is_stream() || !process::is_own_memory() {
         return;
     }
@@ -141,7 +141,7 @@ pub(crate) fn claim(socket: &Socket, fd: c_int) {
             return;
         }
         let claimed = tell(Word::Claim, socket.number()).and_then(|()| receive_descriptor());
-        match claimed.and_then(|unix| replace(socket, fd, unix)) {
+        match claimed.and_then(|unix| replace(socket, unix)) {
             Ok(()) => socket.set_mode(Mode::Relayed),
             Err(_) => {
                 socket.state.lock().error = Some(Errno::ECONNRESET);
@@ -153,12 +153,11 @@ pub(crate) fn claim(socket: &Socket, fd: c_int) {
 }
 
 /// Puts a descriptor under all numbers of the socket.
-fn replace(socket: &Socket, fd: c_int, unix: c_int) -> Result<()> {
-    let blocks = !crate::socket::is_non_blocking(fd);
+fn replace(socket: &Socket, unix: c_int) -> Result<()> {
     let fds = socket.state.lock().fds.clone();
     // SAFETY: no pointers; the numbers are the socket's.
     unsafe {
-        if !blocks {
+        if socket.is_non_blocking() {
             real::fcntl(unix, libc::F_SETFL, libc::O_NONBLOCK.into());
         }
         for fd in fds {

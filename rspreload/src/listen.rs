@@ -14,8 +14,8 @@ use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
 use crate::real;
 use crate::rsockets;
-use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking, open_rsocket};
-use crate::wait::{self, restarts_after_signal};
+use crate::socket::{Mode, SOCKETS, Socket, open_rsocket};
+use crate::wait::{self, Deadline, restarts_after_signal};
 use libc::{
     POLLIN, SO_RCVTIMEO, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, c_int, pollfd,
     sockaddr, socklen_t, timeval,
@@ -30,13 +30,17 @@ const AGAIN: Duration = Duration::from_secs(1);
 pub(crate) unsafe fn bind(fd: c_int, address: *const sockaddr, length: socklen_t) -> c_int {
     // SAFETY: the caller's.
     let kernel = || unsafe { real::bind(fd, address, length) };
-    let Some(socket) = SOCKETS.get(fd).filter(|socket| socket.mode() == Mode::Open) else {
+    let Some(socket) = SOCKETS.get(fd) else { return kernel() };
+    if is_connected(&socket) {
+        return crate::export::fail(Errno::EINVAL);
+    }
+    if socket.mode() != Mode::Open {
         return kernel();
-    };
+    }
     if !socket.is_stream() {
         // SAFETY: the caller's.
         let own = unsafe { Address::read(address, length) };
-        return crate::datagram::bind(&socket, fd, own, kernel);
+        return crate::datagram::bind(&socket, own, kernel);
     }
     let answer = kernel();
     if answer == 0 {
@@ -45,7 +49,15 @@ pub(crate) unsafe fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
     answer
 }
 
+/// A connection is neither bound nor listened on, whatever the kernel's socket would take.
+fn is_connected(socket: &Socket) -> bool {
+    matches!(socket.mode(), Mode::Connecting | Mode::Rdma | Mode::Relayed) && socket.is_stream()
+}
+
 pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
+    if SOCKETS.get(fd).is_some_and(|socket| is_connected(&socket)) {
+        return crate::export::fail(Errno::EINVAL);
+    }
     // SAFETY: no pointers.
     let answer = unsafe { real::listen(fd, backlog) };
     let Some(socket) = SOCKETS.get(fd).filter(|_| answer == 0) else { return answer };
@@ -140,6 +152,7 @@ pub(crate) unsafe fn accept(
     if flags & !(SOCK_NONBLOCK | SOCK_CLOEXEC) != 0 {
         return kernel();
     }
+    let mut limit = Limit::Unknown;
     loop {
         let again = prepare(&socket, fd);
         if let Some(rsocket) = socket.rsocket() {
@@ -156,26 +169,52 @@ pub(crate) unsafe fn accept(
             }
         }
         let alone = socket.rsocket().is_none() && again.is_none();
-        if alone || is_non_blocking(fd) {
+        if alone || socket.is_non_blocking() {
             return counted(kernel());
         }
-        // SAFETY: the caller's.
-        if let Some(answer) = unsafe { wait_and_accept(&socket, fd, again, kernel) } {
+        let limit = limit.deadline(fd);
+        if wait::has_passed(limit) {
+            return crate::export::fail(Errno::EAGAIN);
+        }
+        let until = wait::earlier(limit, again);
+        if let Some(answer) = wait_and_accept(&socket, fd, until, kernel) {
             return counted(answer);
         }
     }
 }
 
+/// SO_RCVTIMEO of a listener, asked for by the first call that waits.
+enum Limit {
+    Unknown,
+    Known(Deadline),
+}
+
+impl Limit {
+    fn deadline(&mut self, fd: c_int) -> Deadline {
+        if let Limit::Known(deadline) = self {
+            return *deadline;
+        }
+        let span = receive_timeout(fd).map(|span| {
+            Duration::from_secs(span.tv_sec.unsigned_abs())
+                + Duration::from_micros(span.tv_usec.unsigned_abs())
+        });
+        let span = span.filter(|span| !span.is_zero());
+        let deadline = span.and_then(|span| Instant::now().checked_add(span));
+        *self = Limit::Known(deadline);
+        deadline
+    }
+}
+
 /// Waits for either side; the kernel's answer where it had one.
-unsafe fn wait_and_accept(
+fn wait_and_accept(
     socket: &Socket,
     fd: c_int,
-    again: Option<Instant>,
+    until: Deadline,
     kernel: impl Fn() -> c_int,
 ) -> Option<c_int> {
     let place = |fd| pollfd { fd, events: POLLIN, revents: 0 };
     let mut fds = [place(fd), place(socket.rsocket().unwrap_or(-1))];
-    match quietly(|| rsockets::poll(&mut fds, wait::timeout_until(again))) {
+    match quietly(|| rsockets::poll(&mut fds, wait::timeout_until(until))) {
         Err(Errno::EINTR) if restarts_after_signal() => return None,
         Err(error) => return Some(crate::export::fail(error)),
         Ok(_) if fds[0].revents == 0 => return None,
@@ -235,7 +274,7 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
         rsockets::close(accepted);
         return Err(error);
     }
-    let socket = Socket::new(listener.family, SOCK_STREAM, Mode::Rdma);
+    let socket = Socket::new(listener.family, SOCK_STREAM | flags, Mode::Rdma);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);
     socket.connected(accepted);

@@ -80,7 +80,7 @@ pub(crate) unsafe fn peer(fd: c_int, address: *mut sockaddr, length: *mut sockle
 pub(crate) fn shutdown(fd: c_int, how: c_int) -> c_int {
     let socket = SOCKETS.get(fd);
     if let Some(socket) = &socket {
-        fork::claim(socket, fd);
+        fork::claim(socket);
     }
     let (mode, rsocket) = match &socket {
         Some(socket) => (socket.mode(), socket.rsocket()),

@@ -51,6 +51,17 @@ impl Setting {
     }
 }
 
+/// As much as the kernel gives a UDP socket, and as the queues hold.
+const DATAGRAM_BUFFER: c_int = 384 * 2048;
+
+/// What a datagram rsocket starts with.
+pub(crate) fn make_room(rsocket: c_int) {
+    for name in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+        let value = DATAGRAM_BUFFER.to_ne_bytes().to_vec();
+        Setting { level: SOL_SOCKET, name, value }.apply(rsocket);
+    }
+}
+
 /// What the environment says about queues.
 pub(crate) fn configure(rsocket: c_int) {
     let config = config::get();
@@ -77,7 +88,7 @@ pub(crate) unsafe fn set(
 ) -> c_int {
     let socket = SOCKETS.get(fd);
     if let Some(socket) = &socket {
-        fork::claim(socket, fd);
+        fork::claim(socket);
         if socket.mode() == Mode::Relayed && level != SOL_SOCKET {
             // What the connection is made of is the parent's affair.
             return 0;
@@ -125,13 +136,13 @@ pub(crate) unsafe fn get(
     // SAFETY: the caller's.
     let kernel = || unsafe { real::getsockopt(fd, level, name, value, length) };
     let Some(socket) = SOCKETS.get(fd) else { return kernel() };
-    fork::claim(&socket, fd);
+    fork::claim(&socket);
     if let (Mode::Relayed, Some(number)) = (socket.mode(), of_relayed(&socket, level, name)) {
         // SAFETY: the caller's.
         return unsafe { store(number, value, length) };
     }
     if (level, name) == (SOL_SOCKET, SO_ERROR) {
-        return match pending_error(&socket, fd) {
+        return match pending_error(&socket) {
             // SAFETY: the caller's.
             Some(error) => unsafe { store(error, value, length) },
             None => kernel(),
@@ -164,8 +175,8 @@ fn of_relayed(socket: &Socket, level: c_int, name: c_int) -> Option<c_int> {
 }
 
 /// SO_ERROR where the kernel's socket does not know it; 0 for none.
-fn pending_error(socket: &Arc<Socket>, fd: c_int) -> Option<c_int> {
-    quietly(|| connect::drive(socket, fd));
+fn pending_error(socket: &Arc<Socket>) -> Option<c_int> {
+    quietly(|| connect::drive(socket));
     match (socket.mode(), socket.rsocket()) {
         (Mode::Rdma, Some(rsocket)) => {
             Some(quietly(|| rsockets::take_error(rsocket)).map_or(0, Errno::raw))

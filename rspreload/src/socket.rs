@@ -17,8 +17,8 @@ use crate::real;
 use crate::rsockets;
 use crate::stats::{Counts, Way};
 use crate::table::Table;
-use libc::{F_GETFL, O_NONBLOCK, SOCK_STREAM, c_int};
-use std::sync::atomic::{AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use libc::{SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -89,6 +89,8 @@ pub(crate) struct Socket {
     pub(crate) kind: c_int,
     number: u64,
     mode: AtomicU8,
+    /// O_NONBLOCK, as the program has set it.
+    non_blocking: AtomicBool,
     rsocket: AtomicI32,
     /// The process that made the rsocket.
     generation: AtomicU32,
@@ -101,12 +103,14 @@ pub(crate) static SOCKETS: Table<Socket> = Table::new();
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl Socket {
+    /// `kind` with the flags of socket(2).
     pub(crate) fn new(family: c_int, kind: c_int, mode: Mode) -> Arc<Socket> {
         Arc::new(Socket {
             family,
-            kind,
+            kind: kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC),
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
             mode: AtomicU8::new(mode as u8),
+            non_blocking: AtomicBool::new(kind & SOCK_NONBLOCK != 0),
             rsocket: AtomicI32::new(-1),
             generation: AtomicU32::new(process::generation()),
             counts: Counts::default(),
@@ -116,6 +120,18 @@ impl Socket {
 
     pub(crate) fn is_stream(&self) -> bool {
         self.kind == SOCK_STREAM
+    }
+
+    pub(crate) fn is_non_blocking(&self) -> bool {
+        self.non_blocking.load(Ordering::Relaxed)
+    }
+
+    /// The rsocket blocks as the program wants. Before there is a connection it never does.
+    pub(crate) fn set_non_blocking(&self, on: bool) {
+        self.non_blocking.store(on, Ordering::Relaxed);
+        if let (Mode::Rdma, Some(rsocket)) = (self.mode(), self.rsocket()) {
+            rsockets::set_non_blocking(rsocket, on);
+        }
     }
 
     pub(crate) fn number(&self) -> u64 {
@@ -172,6 +188,12 @@ impl Socket {
         self.set_mode(Mode::Plain);
         self.moved();
         if !config::get().stats {
+            let watches = std::mem::take(&mut self.state.lock().watches);
+            for (epoll, key) in watches {
+                if let Some(epoll) = epoll.upgrade() {
+                    epoll.release(key);
+                }
+            }
             for fd in self.state.lock().fds.clone() {
                 SOCKETS.remove(fd);
             }
@@ -179,9 +201,9 @@ impl Socket {
     }
 
     /// The connection, or the datagrams, go over the rsocket from now on.
-    pub(crate) fn become_rdma(&self, fd: c_int) {
+    pub(crate) fn become_rdma(&self) {
         if let Some(rsocket) = self.rsocket() {
-            rsockets::set_non_blocking(rsocket, is_non_blocking(fd));
+            rsockets::set_non_blocking(rsocket, self.is_non_blocking());
             self.connected(rsocket);
         }
         self.set_mode(Mode::Rdma);
@@ -197,13 +219,6 @@ impl Socket {
     }
 }
 
-/// O_NONBLOCK of a descriptor, as the kernel has it.
-pub(crate) fn is_non_blocking(fd: c_int) -> bool {
-    // SAFETY: no pointers.
-    let flags = unsafe { real::fcntl(fd, F_GETFL, 0) };
-    flags >= 0 && flags & O_NONBLOCK != 0
-}
-
 /// A new rsocket with the socket's options, for a family that need not be the program's.
 pub(crate) fn open_rsocket(socket: &Socket, family: c_int) -> Result<c_int> {
     // SAFETY: no pointers.
@@ -211,6 +226,9 @@ pub(crate) fn open_rsocket(socket: &Socket, family: c_int) -> Result<c_int> {
     // SAFETY: F_SETFD takes an integer.
     unsafe { real::fcntl(rsocket, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
     rsockets::set_non_blocking(rsocket, true);
+    if !socket.is_stream() {
+        crate::options::make_room(rsocket);
+    }
     crate::options::configure(rsocket);
     for setting in &socket.state.lock().settings {
         setting.apply(rsocket);

@@ -11,7 +11,7 @@ use crate::export::fail;
 use crate::fork;
 use crate::real;
 use crate::rsockets;
-use crate::socket::{Mode, SOCKETS, Socket, is_non_blocking};
+use crate::socket::{Mode, SOCKETS, Socket};
 use crate::stats::Way;
 use libc::{
     MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, c_int, c_void, msghdr, sockaddr, socklen_t, ssize_t,
@@ -28,16 +28,19 @@ pub(crate) enum Side {
     Refused(Errno),
 }
 
-pub(crate) fn side(socket: &Arc<Socket>, fd: c_int, flags: c_int) -> Side {
-    fork::claim(socket, fd);
-    if socket.mode() == Mode::Connecting {
-        quietly(|| connect::drive(socket, fd));
+pub(crate) fn side(socket: &Arc<Socket>, fd: c_int, way: Way, flags: c_int) -> Side {
+    fork::claim(socket);
+    if way == Way::In {
+        crate::datagram::expect(socket, fd);
     }
     if socket.mode() == Mode::Connecting {
-        if flags & MSG_DONTWAIT != 0 || is_non_blocking(fd) {
+        quietly(|| connect::drive(socket));
+    }
+    if socket.mode() == Mode::Connecting {
+        if flags & MSG_DONTWAIT != 0 || socket.is_non_blocking() {
             return Side::Refused(Errno::EAGAIN);
         }
-        if let Err(error) = connect::wait_until_settled(socket, fd) {
+        if let Err(error) = connect::wait_until_settled(socket) {
             return Side::Refused(error);
         }
     }
@@ -64,7 +67,7 @@ pub(crate) fn transfer(
     by_rdma: impl FnOnce(c_int, &Socket) -> ssize_t,
 ) -> ssize_t {
     let Some(socket) = SOCKETS.get(fd) else { return by_kernel() };
-    let (rdma, result) = match side(&socket, fd, flags) {
+    let (rdma, result) = match side(&socket, fd, way, flags) {
         Side::Kernel => (socket.mode() == Mode::Relayed, by_kernel()),
         Side::Rdma(rsocket) => (true, by_rdma(rsocket, &socket)),
         Side::Refused(error) => return fail(error) as ssize_t,
@@ -96,6 +99,28 @@ pub(crate) fn raise_for_pipe(socket: &Socket) {
     }
 }
 
+/// recv on an rsocket. Without room for a byte the kernel's call still waits for one.
+///
+/// # Safety
+/// The caller's arguments of recv.
+pub(crate) unsafe fn receive(
+    rsocket: c_int,
+    socket: &Socket,
+    to: *mut c_void,
+    length: usize,
+    flags: c_int,
+) -> ssize_t {
+    if length > 0 || !socket.is_stream() {
+        // SAFETY: the caller's.
+        return unsafe { rsockets::rrecv(rsocket, to, length, flags) };
+    }
+    let mut byte = 0_u8;
+    let place = (&raw mut byte).cast();
+    // SAFETY: a place for one byte.
+    let count = unsafe { rsockets::rrecv(rsocket, place, 1, flags | MSG_PEEK) };
+    count.min(0)
+}
+
 /// # Safety
 /// The caller's arguments of recvfrom.
 pub(crate) unsafe fn receive_from(
@@ -120,7 +145,7 @@ pub(crate) unsafe fn receive_from(
                     unsafe { *address_length = 0 };
                 }
                 // SAFETY: the caller's.
-                return unsafe { rsockets::rrecv(rsocket, to, length, flags) };
+                return unsafe { receive(rsocket, socket, to, length, flags) };
             }
             let mut count = -1;
             // SAFETY: the caller's, and places that `asked` gives.

@@ -74,7 +74,8 @@ pub(crate) fn restarts_after_signal() -> bool {
 /// Whether events of a descriptor come from anywhere but the kernel.
 fn needs_us(fd: c_int) -> bool {
     SOCKETS.get(fd).is_some_and(|socket| {
-        matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma)
+        matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma | Mode::Failed)
+            || !socket.is_stream() && socket.mode() == Mode::Open
     })
 }
 
@@ -89,6 +90,8 @@ struct Plan {
     meant: Vec<(usize, Option<Arc<Socket>>)>,
     /// Which of them are rsockets.
     by_rdma: Vec<bool>,
+    /// Places whose socket has an error that the kernel's does not know.
+    failed: Vec<usize>,
     /// When something is to be done although nothing has happened.
     deadline: Deadline,
 }
@@ -99,6 +102,7 @@ impl Plan {
             fds: Vec::with_capacity(places.len()),
             meant: Vec::with_capacity(places.len()),
             by_rdma: Vec::with_capacity(places.len()),
+            failed: Vec::new(),
             deadline: None,
         };
         for (index, place) in places.iter().enumerate() {
@@ -130,8 +134,9 @@ impl Plan {
     }
 
     fn add_socket(&mut self, index: usize, place: &pollfd, socket: Arc<Socket>) {
-        fork::claim(&socket, place.fd);
-        connect::drive(&socket, place.fd);
+        fork::claim(&socket);
+        crate::datagram::expect(&socket, place.fd);
+        connect::drive(&socket);
         let mode = socket.mode();
         if mode == Mode::Listening {
             let again = listen::prepare(&socket, place.fd);
@@ -148,6 +153,12 @@ impl Plan {
                 self.add_rsocket(index, rsocket, place.events, Some(socket));
             }
             (Mode::Listening, None) => {}
+            (Mode::Failed, _) => {
+                if socket.state.lock().error.is_some() {
+                    self.failed.push(index);
+                }
+                self.add(index, place.fd, place.events);
+            }
             _ => self.add(index, place.fd, place.events),
         }
     }
@@ -163,12 +174,15 @@ impl Plan {
             }
             let place = places.get_mut(*index)?;
             if let Some(socket) = connecting {
-                connect::drive(socket, place.fd);
+                connect::drive(socket);
                 if socket.mode() != Mode::Rdma {
                     return None;
                 }
             }
             place.revents |= found.revents;
+        }
+        for index in &self.failed {
+            places.get_mut(*index)?.revents |= POLLERR;
         }
         Some(places.iter().filter(|place| place.revents != 0).count())
     }

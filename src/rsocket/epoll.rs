@@ -58,6 +58,8 @@ pub(crate) struct Set {
     epoll: OwnedFd,
     waker: Waker,
     is_closed: AtomicBool,
+    /// The last wait was full before the kernel was asked.
+    kernel_first: AtomicBool,
     next_key: AtomicU64,
     members: Mutex<HashMap<RawFd, Arc<Member>>>,
     ordinary: Mutex<HashMap<RawFd, Interest>>,
@@ -99,6 +101,7 @@ impl Set {
             epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
             waker: Waker::new()?,
             is_closed: AtomicBool::new(false),
+            kernel_first: AtomicBool::new(false),
             next_key: AtomicU64::new(1),
             members: Mutex::default(),
             ordinary: Mutex::default(),
@@ -268,7 +271,12 @@ impl Set {
             if self.is_closed.load(Ordering::Acquire) {
                 return Err(Errno::EBADF);
             }
-            let found = self.take_ready(events);
+            let mut found = 0;
+            if self.kernel_first.swap(false, Ordering::Relaxed) {
+                found = self.kernel_events(events, Some(Instant::now()))?;
+            }
+            found += self.take_ready(&mut events[found..]);
+            self.kernel_first.store(found == events.len(), Ordering::Relaxed);
             // Ordinary ones have their turn also when rsockets are always ready.
             let until = if found > 0 { Some(Instant::now()) } else { deadline };
             let found = found + self.kernel_events(&mut events[found..], until)?;

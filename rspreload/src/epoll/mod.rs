@@ -76,6 +76,7 @@ pub(crate) fn control(
 ) -> Option<Result<()>> {
     match (operation, &socket) {
         (EPOLL_CTL_ADD, Some(_)) => {}
+        (EPOLL_CTL_ADD, None) => return None,
         _ => {
             EPOLLS.get(instance).filter(|epoll| epoll.state.lock().keys.contains_key(&fd))?;
         }
@@ -204,6 +205,11 @@ impl Epoll {
         self.note_unsettled(&mut state);
     }
 
+    /// The socket is the kernel's alone from now on, and so is its registration.
+    pub(crate) fn release(&self, key: u64) {
+        self.state.lock().release(key);
+    }
+
     /// The last descriptor of a socket was closed.
     pub(crate) fn drop_registration(&self, key: u64) {
         self.state.lock().forget(key);
@@ -245,35 +251,41 @@ impl Epoll {
 
     fn translate(&self, events: &mut [epoll_event], count: usize) -> usize {
         let mut kept = 0;
-        let mut ready = Vec::new();
+        let mut any = false;
         for index in 0..count {
             let event = events[index];
             let data = event.u64;
             match data {
                 TIMER => self.timer_rang(),
-                _ if data & !0xFFFF_FFFF == OWN => ready.push((data & 0xFFFF_FFFF) as c_int),
+                _ if data & !0xFFFF_FFFF == OWN => any = true,
                 _ => {
                     events[kept] = event;
                     kept += 1;
                 }
             }
         }
-        for set in ready {
-            kept += self.take(set, events, kept);
+        if any {
+            // One set's event may have been another's, too.
+            let by_kernel = kept;
+            let sets = self.state.lock().sets.clone();
+            for set in sets {
+                kept += self.take(set, events, kept, by_kernel);
+            }
         }
         kept
     }
 
-    /// What a set has to tell, behind the first `kept` events.
-    fn take(&self, set: c_int, events: &mut [epoll_event], kept: usize) -> usize {
+    /// What a set has to tell, behind the first `kept` events; the first of those are the kernel's.
+    fn take(&self, set: c_int, events: &mut [epoll_event], kept: usize, by_kernel: usize) -> usize {
         let mut found = [epoll_event { events: 0, u64: 0 }; BATCH];
         let room = (events.len() - kept).min(BATCH);
         let count = rsockets::look_at_set(set, &mut found[..room]).unwrap_or(0);
         let mut added = 0;
         for event in &found[..count] {
-            let Some(told) = self.told(event.u64, event.events) else { continue };
+            let Some((told, is_listener)) = self.told(event.u64, event.events) else { continue };
             let (before, rest) = events.split_at_mut(kept + added);
-            match before.iter_mut().find(|other| other.u64 == { told.u64 }) {
+            let mut before = before.iter_mut().take(by_kernel);
+            match before.find(|other| is_listener && other.u64 == { told.u64 }) {
                 // Both sides of a listener.
                 Some(other) => other.events |= told.events,
                 None => {
@@ -287,16 +299,11 @@ impl Epoll {
         added
     }
 
-    /// An event in the program's words; None where it was only for us.
-    fn told(&self, key: u64, events: u32) -> Option<epoll_event> {
-        let (socket, fd) = {
-            let state = self.state.lock();
-            let registration = state.registrations.get(&key)?;
-            (registration.socket.upgrade(), registration.fd)
-        };
-        let socket = socket?;
+    /// An event in the program's words, and whether it is a listener's; None where it was only for us.
+    fn told(&self, key: u64, events: u32) -> Option<(epoll_event, bool)> {
+        let socket = self.state.lock().registrations.get(&key)?.socket.upgrade()?;
         if socket.mode() == Mode::Connecting {
-            connect::drive(&socket, fd);
+            connect::drive(&socket);
             if socket.mode() != Mode::Rdma {
                 return None;
             }
@@ -310,10 +317,10 @@ impl Epoll {
         if registration.events & EPOLLONESHOT as u32 != 0 {
             registration.spent = true;
             let _ = state.place(key, &socket);
-            let registration = state.registrations.get(&key)?;
-            return Some(epoll_event { events, u64: registration.data });
         }
-        Some(epoll_event { events, u64: registration.data })
+        let registration = state.registrations.get(&key)?;
+        let is_listener = socket.mode() == Mode::Listening;
+        Some((epoll_event { events, u64: registration.data }, is_listener))
     }
 
     /// Makes RDMA listeners, and sets the timer for those that another process has.
@@ -331,6 +338,7 @@ impl Epoll {
         };
         let mut next: Deadline = None;
         for (socket, fd) in sockets {
+            crate::datagram::expect(&socket, fd);
             let again = listen::prepare(&socket, fd);
             next = match (next, again) {
                 (Some(next), Some(again)) => Some(next.min(again)),

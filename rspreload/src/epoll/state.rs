@@ -62,6 +62,14 @@ impl State {
         }
     }
 
+    /// Leaves a registration to the kernel, which has it already.
+    pub(super) fn release(&mut self, key: u64) {
+        if let Some(registration) = self.registrations.get_mut(&key) {
+            registration.in_kernel = false;
+        }
+        self.forget(key);
+    }
+
     /// Puts a registration where its socket's events come from.
     pub(super) fn place(&mut self, key: u64, socket: &Socket) -> Result<()> {
         let instance = self.instance()?;
@@ -91,6 +99,7 @@ impl State {
         self.place_in_set(key, wanted, events & !(EPOLLEXCLUSIVE as u32))?;
         let settled = match mode {
             Mode::Listening => rsocket.is_some() || socket.state.lock().never,
+            Mode::Open => socket.is_stream() || !socket.state.lock().bound,
             _ => true,
         };
         self.unsettled.retain(|other| *other != key);
@@ -148,6 +157,7 @@ impl State {
             let socket = registrations.get(key).and_then(|found| found.socket.upgrade());
             socket.is_some_and(|socket| match socket.mode() {
                 Mode::Listening => socket.rsocket().is_none() && !socket.state.lock().never,
+                Mode::Open => true,
                 _ => false,
             })
         });

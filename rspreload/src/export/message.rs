@@ -55,7 +55,7 @@ pub(crate) unsafe extern "C" fn recv(
         // SAFETY: the caller's.
         || unsafe { real::recv(fd, to, length, flags) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rrecv(rsocket, to, length, flags) },
+        |rsocket, socket| unsafe { transfer::receive(rsocket, socket, to, length, flags) },
     )
 }
 

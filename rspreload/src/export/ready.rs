@@ -132,7 +132,7 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
     if !descriptors::is_unused() && !guard::is_inside() {
         let socket = SOCKETS.get(fd).filter(|socket| socket.mode() != Mode::Plain);
         if let Some(socket) = &socket {
-            fork::claim(socket, fd);
+            fork::claim(socket);
         }
         // SAFETY: the caller's.
         let event = unsafe { event.as_ref() }.copied();

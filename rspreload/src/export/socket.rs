@@ -15,9 +15,7 @@ use crate::options;
 use crate::process;
 use crate::real;
 use crate::socket::{Mode, Socket};
-use libc::{
-    SOCK_CLOEXEC, SOCK_NONBLOCK, c_int, c_void, pthread_attr_t, pthread_t, sockaddr, socklen_t,
-};
+use libc::{c_int, c_void, pthread_attr_t, pthread_t, sockaddr, socklen_t};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
@@ -30,7 +28,7 @@ pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_i
         && quietly(|| config::get().takes(domain, kind, protocol))
         && process::is_own_memory();
     if is_ours {
-        let socket = Socket::new(domain, kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC), Mode::Open);
+        let socket = Socket::new(domain, kind, Mode::Open);
         // A socket that cannot be entered is a plain one.
         let _ = quietly(|| descriptors::enter(fd, &socket));
     }

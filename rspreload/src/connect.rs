@@ -34,6 +34,15 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
     // SAFETY: the caller's.
     let kernel = || unsafe { real::connect(fd, address, length) };
     let Some(socket) = SOCKETS.get(fd) else { return kernel() };
+    if let (Mode::Rdma, false, Some(rsocket)) =
+        (socket.mode(), socket.is_stream(), socket.rsocket())
+    {
+        // SAFETY: the caller's. Also AF_UNSPEC has a meaning there.
+        if unsafe { Address::read(address, length) }.is_none() {
+            // SAFETY: the caller's.
+            return unsafe { rsockets::rconnect(rsocket, address, length) };
+        }
+    }
     // SAFETY: the caller's.
     let Some(target) = (unsafe { Address::read(address, length) }) else { return kernel() };
     if !socket.is_stream() {

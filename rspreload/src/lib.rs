@@ -10,7 +10,7 @@
 //! | `socket` | a socket of the program: a kernel socket that it holds, an rsocket beside it |
 //! | `descriptors` | which numbers are such sockets; close, dup |
 //! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
-//! | `transfer`, `many`, `copy`, `names`, `options` | calls on one socket |
+//! | `transfer`, `many`, `copy`, `stdio`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
@@ -56,5 +56,6 @@ mod relay;
 mod rsockets;
 mod socket;
 mod stats;
+mod stdio;
 mod transfer;
 mod wait;

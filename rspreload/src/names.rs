@@ -62,6 +62,10 @@ unsafe fn name(
 /// # Safety
 /// The caller's arguments of getsockname.
 pub(crate) unsafe fn own(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
+    if let Some(socket) = SOCKETS.get(fd) {
+        // Who asks for the number of a port will tell it to others, who send there.
+        crate::datagram::expect(&socket, fd);
+    }
     // SAFETY: the caller's.
     unsafe {
         name(fd, address, length, (real::getsockname, rsockets::rgetsockname), |(own, _)| own)

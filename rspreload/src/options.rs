@@ -19,6 +19,8 @@ const SOL_RDMA: c_int = 0x10000;
 const RDMA_SQSIZE: c_int = 0;
 const RDMA_RQSIZE: c_int = 1;
 const RDMA_INLINE: c_int = 2;
+/// Ours: peers may be plain UDP sockets, and datagrams as long as UDP's.
+const RDMA_AS_UDP: c_int = 0x100;
 /// What TCP has on Ethernet: programs take it for the size of their datagrams.
 const SEGMENT: c_int = 1448;
 /// Longer values are none that an rsocket knows.
@@ -60,6 +62,8 @@ pub(crate) fn make_room(rsocket: c_int) {
         let value = DATAGRAM_BUFFER.to_ne_bytes().to_vec();
         Setting { level: SOL_SOCKET, name, value }.apply(rsocket);
     }
+    let value = 1_i32.to_ne_bytes().to_vec();
+    Setting { level: SOL_RDMA, name: RDMA_AS_UDP, value }.apply(rsocket);
 }
 
 /// What the environment says about queues.

@@ -8,9 +8,9 @@
 
 use crate::guard::Start;
 use libc::{
-    c_int, c_long, c_uint, c_ulong, c_void, epoll_event, fd_set, iovec, mmsghdr, msghdr, nfds_t,
-    off_t, pollfd, pthread_attr_t, pthread_t, sigset_t, size_t, sockaddr, socklen_t, ssize_t,
-    timespec, timeval,
+    FILE, c_char, c_int, c_long, c_uint, c_ulong, c_void, epoll_event, fd_set, iovec, mmsghdr,
+    msghdr, nfds_t, off_t, pollfd, pthread_attr_t, pthread_t, sigset_t, size_t, sockaddr,
+    socklen_t, ssize_t, timespec, timeval,
 };
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -106,7 +106,19 @@ functions! {
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
     fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
+    fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE;
+    fn fopencookie(cookie: *mut c_void, mode: *const c_char, functions: CookieFunctions) -> *mut FILE;
     fn pthread_create(thread: *mut pthread_t, attributes: *const pthread_attr_t, start: Start, argument: *mut c_void) -> c_int;
+}
+
+/// `cookie_io_functions_t`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct CookieFunctions {
+    pub(crate) read: extern "C" fn(*mut c_void, *mut c_char, size_t) -> ssize_t,
+    pub(crate) write: extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t,
+    pub(crate) seek: extern "C" fn(*mut c_void, *mut i64, c_int) -> c_int,
+    pub(crate) close: extern "C" fn(*mut c_void) -> c_int,
 }
 
 extern "C" fn at_load() {

@@ -279,7 +279,11 @@ impl Set {
             self.kernel_first.store(found == events.len(), Ordering::Relaxed);
             // Ordinary ones have their turn also when rsockets are always ready.
             let until = if found > 0 { Some(Instant::now()) } else { deadline };
-            let found = found + self.kernel_events(&mut events[found..], until)?;
+            let mut found = found + self.kernel_events(&mut events[found..], until)?;
+            if found == 0 {
+                // What the kernel told may have put members on the list.
+                found = self.take_ready(events);
+            }
             if found > 0 || wait::has_passed(deadline) {
                 return Ok(found);
             }

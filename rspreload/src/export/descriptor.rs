@@ -8,7 +8,8 @@
 use crate::descriptors;
 use crate::process;
 use crate::real;
-use libc::{c_int, c_long, c_uint, c_ulong, c_void};
+use crate::stdio;
+use libc::{FILE, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn close(fd: c_int) -> c_int {
@@ -23,6 +24,12 @@ pub(crate) unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn closefrom(first: c_int) {
     descriptors::close_range(first.max(0).unsigned_abs(), c_uint::MAX, 0);
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    // SAFETY: the caller's.
+    unsafe { stdio::open(fd, mode) }
 }
 
 #[unsafe(no_mangle)]

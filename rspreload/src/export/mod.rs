@@ -13,6 +13,7 @@ mod socket;
 
 use crate::error::{Errno, Result};
 use libc::c_int;
+pub(crate) use message::{read, write};
 
 /// C's way to say that a call failed.
 pub(crate) fn fail(error: Errno) -> c_int {

@@ -6,6 +6,7 @@
 
 use crate::epoll::EPOLLS;
 use crate::error::{Errno, Result, quietly};
+use crate::fork;
 use crate::process;
 use crate::real;
 use crate::socket::{Mode, SOCKETS, Socket};
@@ -72,6 +73,8 @@ fn is_known(fd: c_int) -> bool {
 pub(crate) fn close(fd: c_int) -> c_int {
     if is_known(fd) {
         leave(fd);
+    } else if !is_unused() {
+        fork::closed(fd, fd);
     }
     // SAFETY: no pointers.
     unsafe { real::close(fd) }
@@ -80,9 +83,13 @@ pub(crate) fn close(fd: c_int) -> c_int {
 const CLOSE_RANGE_UNSHARE: c_int = 2;
 
 pub(crate) fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    let closes = flags & !CLOSE_RANGE_UNSHARE == 0;
+    if closes && process::is_own_memory() {
+        let number = |fd: c_uint| c_int::try_from(fd).unwrap_or(c_int::MAX);
+        fork::closed(number(first), number(last));
+    }
     // SAFETY: no pointers.
     let failed = unsafe { real::close_range(first, last, flags) };
-    let closes = flags & !CLOSE_RANGE_UNSHARE == 0;
     if failed == 0 && closes && !is_unused() && process::is_own_memory() {
         let last = last.min(highest().unsigned_abs());
         for fd in first..=last {

@@ -102,6 +102,14 @@ pub(crate) fn in_child() {
     CONNECTIONS.store(0, Ordering::Relaxed);
 }
 
+/// The program closes these numbers. One of them may be ours, which it does not know.
+pub(crate) fn closed(first: c_int, last: c_int) {
+    let parent = PARENT.load(Ordering::Relaxed);
+    if parent >= 0 && (first..=last).contains(&parent) {
+        PARENT.store(-1, Ordering::Relaxed);
+    }
+}
+
 fn take_pair() -> (c_int, c_int) {
     (PAIR[0].swap(-1, Ordering::Relaxed), PAIR[1].swap(-1, Ordering::Relaxed))
 }

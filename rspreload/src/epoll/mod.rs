@@ -8,6 +8,7 @@
 
 mod state;
 
+use crate::config;
 use crate::connect;
 use crate::error::{Errno, Result, quietly};
 use crate::listen;
@@ -78,7 +79,7 @@ pub(crate) fn control(
         (EPOLL_CTL_ADD, Some(_)) => {}
         (EPOLL_CTL_ADD, None) => return None,
         _ => {
-            EPOLLS.get(instance).filter(|epoll| epoll.state.lock().keys.contains_key(&fd))?;
+            EPOLLS.get(instance).filter(|epoll| epoll.has(fd))?;
         }
     }
     let event = match (operation, event) {
@@ -148,6 +149,10 @@ impl Epoll {
         }
         state.next_key += 1;
         let key = state.next_key;
+        drop(state);
+        // From here on it is told when the socket's carrier changes, also while it is being placed.
+        socket.state.lock().watches.push((Weak::clone(&self.own), key));
+        let mut state = self.state.lock();
         state.registrations.insert(
             key,
             Registration {
@@ -163,11 +168,14 @@ impl Epoll {
         state.keys.insert(fd, key);
         if let Err(error) = state.place(key, &socket) {
             state.forget(key);
+            drop(state);
+            socket.state.lock().watches.retain(|(_, other)| *other != key);
             return Err(error);
         }
+        if socket.mode() == Mode::Plain && !config::get().stats {
+            state.release(key);
+        }
         self.note_unsettled(&mut state);
-        drop(state);
-        socket.state.lock().watches.push((Weak::clone(&self.own), key));
         Ok(())
     }
 
@@ -203,6 +211,18 @@ impl Epoll {
         let Some(socket) = registration.socket.upgrade() else { return };
         let _ = state.place(key, &socket);
         self.note_unsettled(&mut state);
+    }
+
+    /// Whether a descriptor is registered, as a socket that still is one of ours.
+    fn has(&self, fd: c_int) -> bool {
+        let mut state = self.state.lock();
+        let Some(key) = state.keys.get(&fd).copied() else { return false };
+        let found = state.registrations.get(&key);
+        let is_alive = found.is_some_and(|found| found.socket.strong_count() > 0);
+        if !is_alive {
+            state.release(key);
+        }
+        is_alive
     }
 
     /// The socket is the kernel's alone from now on, and so is its registration.

@@ -83,8 +83,9 @@ impl<T> Table<T> {
     /// Enters a socket under a descriptor that nobody else can have now.
     pub(super) fn insert(&self, fd: RawFd, value: Arc<T>) -> Result<()> {
         let slot = self.slot_or_grow(fd)?;
-        // A descriptor that was closed behind our back leaves its entry behind.
-        drop(self.remove(fd));
+        // A descriptor that was closed behind our back leaves its entry behind. Its end would close
+        // the number, which is the new socket's.
+        std::mem::forget(self.remove(fd));
         slot.value.store(Arc::into_raw(value).cast_mut(), Ordering::Relaxed);
         slot.state.fetch_or(LIVE, Ordering::Release);
         Ok(())

@@ -109,6 +109,7 @@ fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
 
 /// Asks for the connection over RDMA.
 fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
+    check_watched(socket)?;
     // The peer may be this very program.
     listen::prepare_all();
     let peer = target.unmapped();
@@ -135,6 +136,12 @@ fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
     }
     socket.moved();
     Ok(())
+}
+
+/// A socket in an epoll instance cannot be an rsocket where those have no sets.
+pub(crate) fn check_watched(socket: &Socket) -> Result<()> {
+    let is_watched = !socket.state.lock().watches.is_empty();
+    if is_watched && !rsockets::has_sets() { Err(Errno::ENOSYS) } else { Ok(()) }
 }
 
 /// The program's own choice of a local address. Ports of RDMA are numbered apart from TCP's, so the
@@ -209,6 +216,11 @@ fn wait_for_rdma(socket: &Arc<Socket>, next: Next) -> Result<()> {
 /// Looks how far a connection that is being made has come, and goes on to TCP where RDMA has failed.
 pub(crate) fn drive(socket: &Arc<Socket>) {
     drive_to(socket, Next::Begin);
+}
+
+/// Goes on to TCP without waiting for RDMA.
+pub(crate) fn give_up(socket: &Arc<Socket>) {
+    fall_back(socket, Errno::ENOSYS, Next::Begin);
 }
 
 fn drive_to(socket: &Arc<Socket>, next: Next) {

@@ -120,6 +120,7 @@ fn make(socket: &Socket, fd: c_int, backlog: c_int) -> Result<c_int> {
     // SAFETY: places that `asked` gives.
     let own = Address::asked(|raw, length| unsafe { real::getsockname(fd, raw, length) });
     let own = own.ok_or(Errno::EINVAL)?;
+    connect::check_watched(socket)?;
     if !carrier::is_local(&own) {
         return Err(Errno::ENODEV);
     }

@@ -250,6 +250,11 @@ fn sets() -> Result<&'static Sets> {
     found.as_ref().ok_or(Errno::ENOSYS)
 }
 
+/// Whether rsockets can be in sets, and so in epoll instances.
+pub(crate) fn has_sets() -> bool {
+    sets().is_ok()
+}
+
 /// A set of rsockets, a descriptor that can itself be waited for; ENOSYS on old libraries.
 pub(crate) fn create_set() -> Result<c_int> {
     let sets = sets()?;

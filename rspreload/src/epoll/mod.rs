@@ -140,6 +140,12 @@ impl Epoll {
         event: epoll_event,
     ) -> Result<()> {
         let socket = socket.ok_or(Errno::EBADF)?;
+        if !rsockets::has_sets() {
+            connect::give_up(&socket);
+            if socket.mode() == Mode::Rdma {
+                return Err(Errno::ENOSYS);
+            }
+        }
         let mut state = self.state.lock();
         if let Some(key) = state.keys.get(&fd) {
             let known = state.registrations.get(key);

@@ -23,7 +23,7 @@ ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librdmacm.a
 EXPORTS = $(shell sed -n 's/^\t\t\([a-z_0-9]*\);/\1/p' $(MAP))
 PRELOAD := librspreload.so
 PRELOAD_MAP := rspreload/src/export/librspreload.map
-PRELOAD_ARCHIVE := target/release/librspreload.a
+PRELOAD_ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librspreload.a
 HEADERS := rdma/rdma_cma.h rdma/rdma_cma_abi.h rdma/rdma_verbs.h rdma/rdma_verbs_inline.h rdma/rsocket.h \
     infiniband/acm.h infiniband/ib.h
 PAGES3 = $(notdir $(wildcard man/*.3))
@@ -51,7 +51,7 @@ $(OUT)/$(REAL): $(ARCHIVE) $(MAP)
 
 # The preload library: the same way, with exactly the calls that it takes from libc. No SONAME: nothing links it.
 $(PRELOAD_ARCHIVE): FORCE
-	$(CARGO) build --release --locked -p rspreload
+	$(CARGO) build --release --locked -p rspreload --target-dir target $(if $(TARGET),--target $(TARGET))
 
 $(OUT)/$(PRELOAD): $(PRELOAD_ARCHIVE) $(PRELOAD_MAP) $(OUT)/$(REAL)
 	$(CC) -shared -o $@.part \

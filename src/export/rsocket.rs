@@ -276,6 +276,10 @@ pub unsafe extern "C" fn rconnect(
 ) -> c_int {
     let connected = find(socket).and_then(|socket| {
         // SAFETY: readable for `addrlen` bytes, by the C contract.
+        if unsafe { arg::is_unspecified(addr, addrlen) } {
+            return socket.disconnect();
+        }
+        // SAFETY: as above.
         let address = unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?;
         socket.connect(&address)
     });

@@ -25,8 +25,9 @@ pub(super) struct Slot<T> {
 impl<T> Slot<T> {
     /// Puts a reference in; only for a place that nobody else fills now.
     pub(super) fn fill(&self, value: Arc<T>) {
-        // Of one that was closed behind our back something is left.
-        drop(self.take());
+        // Of one that was closed behind our back something is left. Its end would close the number, which
+        // is the new socket's.
+        std::mem::forget(self.take());
         self.value.store(Arc::into_raw(value).cast_mut(), Ordering::Relaxed);
         self.state.fetch_or(LIVE, Ordering::Release);
     }

@@ -230,6 +230,14 @@ impl Socket {
         }
     }
 
+    /// Forgets the peer of a datagram socket.
+    pub(crate) fn disconnect(&self) -> Result<()> {
+        match self {
+            Socket::Datagram(datagram) => datagram.disconnect(),
+            _ => Err(Errno::EINVAL),
+        }
+    }
+
     pub(crate) fn shutdown(&self, how: c_int) -> Result<()> {
         match self {
             Socket::Stream(stream) => stream.shutdown(how),

@@ -77,7 +77,8 @@ impl Borrowed {
         let pooled = POOL.try_lock().and_then(|mut pool| {
             if pool.generation != fork::generation() {
                 pool.generation = fork::generation();
-                pool.wakers.clear();
+                // Their numbers may have been closed by the child, and be others' now.
+                pool.wakers.drain(..).for_each(std::mem::forget);
             }
             pool.wakers.pop()
         });

@@ -72,6 +72,8 @@ struct Inner {
     /// Where datagrams without an address go.
     connected: Option<SocketAddress>,
     slots: (u32, u32),
+    /// As the preload library wants it: peers may be no rsockets, and datagrams as long as UDP's.
+    as_udp: bool,
     peers: Peers,
     ports: Vec<Port>,
     /// Addresses that belong to no device.
@@ -161,6 +163,7 @@ impl Datagram {
                     slots(config.send_buffer, config.send_queue),
                     slots(config.receive_buffer, config.receive_queue),
                 ),
+                as_udp: false,
                 peers: Peers::default(),
                 ports: Vec::new(),
                 without_port: Vec::new(),
@@ -218,6 +221,17 @@ impl Datagram {
         self.inner.lock().connected = Some(*address);
         // What fails here is tried again with the first datagram, which tells the error.
         let _ = self.source_for(address);
+        Ok(())
+    }
+
+    /// connect(2) to AF_UNSPEC.
+    pub(super) fn disconnect(&self) -> Result<()> {
+        self.owner.check()?;
+        self.udp.disconnect()?;
+        let mut inner = self.inner.lock();
+        inner.connected = None;
+        // The kernel may give it another port.
+        inner.peers.forget_sources();
         Ok(())
     }
 

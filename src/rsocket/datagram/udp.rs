@@ -44,6 +44,14 @@ impl UdpSocket {
         check(unsafe { libc::connect(self.fd(), raw, address.length() as socklen_t) })
     }
 
+    pub(super) fn disconnect(&self) -> Result<()> {
+        // SAFETY: integers, valid when zero: AF_UNSPEC.
+        let nobody: sockaddr_storage = unsafe { MaybeUninit::zeroed().assume_init() };
+        let length = size_of::<libc::sockaddr>() as socklen_t;
+        // SAFETY: readable for that length.
+        check(unsafe { libc::connect(self.fd(), (&raw const nobody).cast(), length) })
+    }
+
     pub(super) fn shutdown(&self, how: c_int) -> Result<()> {
         // SAFETY: no pointers.
         check(unsafe { libc::shutdown(self.fd(), how) })

@@ -226,6 +226,8 @@ impl Set {
             members.remove(&member.fd);
         }
         drop(members);
+        // It may still be on the ready list.
+        *member.interest.lock() = None;
         let watched = std::mem::replace(&mut *member.watched.lock(), -1);
         if watched >= 0 {
             // Gone already where the descriptor was closed.

@@ -87,7 +87,8 @@ static void vectors(void)
 	SAY(pread(fds[0], c, 1, 0));
 	SAY(pwrite(fds[0], c, 1, 0));
 	SAY(lseek(fds[0], 0, SEEK_SET));
-	SAY(writev(fds[1], out, -1));
+	volatile int count = -1;
+	SAY(writev(fds[1], out, count));
 	SAY(recv(fds[0], (char *)8, 0, MSG_DONTWAIT));
 	close(fds[0]), close(fds[1]);
 }
@@ -186,7 +187,9 @@ static void files(void)
 	for (done = 0; done < 3000 && (n = splice(fds[0], NULL, pipes[1], NULL, 3000 - done, SPLICE_F_MOVE)) > 0;)
 		done += n;
 	say("spliced %ld, right %d", done, read(pipes[0], back, 4000) == 3000 && !memcmp(back, buf, 3000));
+	MUST(fcntl(fds[0], F_SETFL, O_NONBLOCK));
 	SAY(splice(fds[0], NULL, pipes[1], NULL, 10, SPLICE_F_NONBLOCK));
+	MUST(fcntl(fds[0], F_SETFL, 0));
 	SAY(splice(fds[0], &at, pipes[1], NULL, 10, 0));
 	SAY(splice(fds[0], NULL, fds[1], NULL, 10, 0));
 	MUST(shutdown(fds[1], SHUT_WR));

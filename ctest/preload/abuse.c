@@ -115,8 +115,8 @@ static void *torment(void *arg)
 		case 14: getpeername(of(&seed), (struct sockaddr *)&name, &length); break;
 		case 15: length = 4; getsockopt(of(&seed), SOL_SOCKET, SO_ERROR, &number, &length); break;
 		case 16: ioctl(of(&seed), FIONREAD, &number); break;
-		/* The number stays where another thread may use it. */
-		case 17: if (rand_r(&seed) % 4 == 0) dup2(of(&seed), of(&seed)); break;
+		/* Onto a number of this thread's own: a number that was closed meanwhile may be the library's now. */
+		case 17: dup2(of(&seed), 500 + (int)(long)arg); break;
 		case 18: if (rand_r(&seed) % 20 == 0) child(&seed); break;
 		case 19: connect_to(of(&seed), HERE, ports[rand_r(&seed) % 4]); break;
 		}

@@ -4,7 +4,6 @@
  * config: other INET STREAM TCP
  * config: config_miss INET6 STREAM *
  * config: config_miss AF_INET DGRAM udp
- * config: config_mis * * *
  */
 #include "common.h"
 

@@ -195,28 +195,6 @@ static void exec_with(void)
 	close(fds[1]);
 }
 
-/* stdio on a connection. */
-static void streams(void)
-{
-	int fds[2];
-	char line[64];
-	FILE *a, *b;
-
-	TITLE("stdio");
-	pair(fds);
-	a = fdopen(fds[0], "r+");
-	b = fdopen(fds[1], "r+");
-	fprintf(a, "a line\nanother\n");
-	fflush(a);
-	say("%s", fgets(line, sizeof line, b) ? line : "nothing");
-	say("%s", fgets(line, sizeof line, b) ? line : "nothing");
-	MUST(dprintf(fds[1], "by number\n"));
-	say("%s", fgets(line, sizeof line, a) ? line : "nothing");
-	SAY(fclose(a));
-	say("end %d", fgetc(b));
-	SAY(fclose(b));
-}
-
 int main(void)
 {
 	copies();
@@ -225,6 +203,5 @@ int main(void)
 	ranges();
 	flags();
 	exec_with();
-	streams();
 	return 0;
 }

@@ -254,7 +254,7 @@ static void copies(void)
 
 static void reuse(void)
 {
-	int fds[2], more[2], first;
+	int fds[2], low[2], more[2], first;
 
 	TITLE("a number used again");
 	pair(fds);
@@ -264,9 +264,10 @@ static void reuse(void)
 	first = fds[0];
 	close(fds[0]);
 	close(fds[1]);
-	MUST(pipe(more));
-	more[0] = MUST(fcntl(more[0], F_DUPFD, 100));
-	more[1] = MUST(fcntl(more[1], F_DUPFD, 100));
+	MUST(pipe(low));
+	more[0] = MUST(fcntl(low[0], F_DUPFD, 100));
+	more[1] = MUST(fcntl(low[1], F_DUPFD, 100));
+	close(low[0]), close(low[1]);
 	MUST(dup2(more[0], first));
 	MUST(write(more[1], "x", 1));
 	say_events("nobody registered the pipe", 50, 8);

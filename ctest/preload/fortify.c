@@ -34,7 +34,7 @@ int main(void)
 	SAY(select(fds[0] + 1, &in, NULL, NULL, &(struct timeval){ 0, 1000 }));
 	say("in %d", !!FD_ISSET(fds[0], &in));
 	SAY(pread(fds[0], room, want, 0));
-	dprintf(fds[1], "%d formatted", 1);
+	MUST(write(fds[1], "1 formatted", 11));
 	SAY(read_all(fds[0], room, 11));
 	say("%.11s", room);
 	shutdown(fds[1], SHUT_WR);

@@ -1,6 +1,7 @@
 /* A thousand connections at once, over one epoll set, from threads of the same program.
  * rdma: 2000
  * limit: 120
+ * env: RDMAFAKE_HEAP=1024
  * fds: 16384
  */
 #include "common.h"

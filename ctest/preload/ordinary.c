@@ -114,7 +114,7 @@ static void errors(void)
 	say("good calls leave errno: %d %s", byte, errno_name(errno));
 }
 
-/* 127.0.0.1 has no RDMA device: plain TCP. */
+/* 127.0.0.1 has no RDMA device: plain TCP and UDP. */
 static void loopback(void)
 {
 	int server = MUST(socket(AF_INET, SOCK_STREAM, 0)), client = MUST(socket(AF_INET, SOCK_STREAM, 0)), peer;
@@ -126,6 +126,15 @@ static void loopback(void)
 	peer = SAY_FD(accept(server, NULL, NULL));
 	ping(client, peer);
 	close(client), close(peer), close(server);
+	server = MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	client = MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	SAY(bind_to(server, "127.0.0.1", 0));
+	SAY(connect_to(client, "127.0.0.1", port_of(server)));
+	SAY(send(client, "datagram", 8, 0));
+	char text[16] = "";
+	SAY(recv(server, text, 16, 0));
+	say("%s", text);
+	close(client), close(server);
 }
 
 int main(void)

@@ -1,5 +1,6 @@
 /* Datagrams: names, connected and not, truncation, looking ahead, batches, polling, IPv6, both directions.
  * rdma: 8
+ * fake: device name=fake0 type=roce ip=host
  */
 #include "common.h"
 

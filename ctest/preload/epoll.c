@@ -238,6 +238,9 @@ static void copies(void)
 	SAY(epoll_wait(outer, &got, 1, 1000));
 	say("data %u", got.data.u32);
 	MUST(recv(fds[0], &copy, 1, 0));
+	/* Whoever looks into the set itself settles what the outer one says: until then it may say ready once more than
+	 * natively (docs/preload.md). */
+	say_events("read", 0, 8);
 	SAY(epoll_wait(outer, &got, 1, 50));
 	SAY(poll(&one, 1, 0));
 	/* A copy of the set is the set. */

@@ -79,6 +79,8 @@ static void accepting(void)
 	start = now();
 	SAY(accept(server, NULL, NULL));
 	say("%s", in_time(start, 0.3));
+	limit.tv_sec = 10;
+	SAY(setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit));
 	dial(&dialer, port_of(server));
 	fd = SAY_FD(accept(server, NULL, NULL));
 	ping(fd, dialed(&dialer));

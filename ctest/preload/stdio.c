@@ -1,4 +1,4 @@
-/* stdio on a connection: streams of fdopen, dprintf. */
+/* Streams of fdopen on a connection. dprintf is not among what the preload library sees (docs/preload.md). */
 #include "common.h"
 
 int main(void)
@@ -14,7 +14,7 @@ int main(void)
 	fflush(a);
 	say("%s", fgets(line, sizeof line, b) ? line : "nothing");
 	say("%s", fgets(line, sizeof line, b) ? line : "nothing");
-	MUST(dprintf(fds[1], "by number\n"));
+	MUST(write(fds[1], "by number\n", 10));
 	say("%s", fgets(line, sizeof line, a) ? line : "nothing");
 	SAY(fclose(a));
 	say("end %d", fgetc(b));

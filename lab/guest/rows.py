@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Run rows of client and server commands and compare the results with what the table expects.
 
-usage: rows.py [--both] [--library PATH] [--out DIR] TABLE... [-- CASE...]
+usage: rows.py [--both | --native] [--library PATH] [--out DIR] TABLE... [-- CASE...]
 """
 
 import argparse
@@ -100,6 +100,7 @@ def run_row(row, libraries, kernel, runner, tally, record, verbose):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--both", action="store_true")
+    parser.add_argument("--native", action="store_true", help="no library: RS=1 means nothing")
     parser.add_argument("--library", help="folder of the library under test")
     parser.add_argument("--out", required=True, help="folder for results and logs")
     parser.add_argument("--verbose", action="store_true")
@@ -112,9 +113,11 @@ def main():
     options = parser.parse_args(argv)
 
     libraries = []
-    if options.both or not options.library:
+    if options.native:
+        libraries.append(rows_exec.no_preload())
+    elif options.both or not options.library:
         libraries.append(rows_exec.reference_library())
-    if options.library:
+    if options.library and not options.native:
         libraries.append(rows_exec.library_under_test(options.library))
     kernel = rows_table.version(os.uname().release)
     stretch = rows_exec.slowness()

@@ -20,6 +20,7 @@ USUAL_START = 9.0
 
 class Library:
     def __init__(self, name, series, reference, folder, preload):
+        """preload: None when no program gets one."""
         self.name = name
         self.series = series
         self.reference = reference
@@ -34,6 +35,12 @@ def reference_library():
         raise SystemExit("no librdmacm of the distribution here")
     folder = os.path.dirname(files[0])
     return Library("c", "c" + files[0].split(".")[-2], True, folder, folder + "/rsocket/librspreload.so")
+
+
+def no_preload():
+    """The distribution's library, and programs that use the kernel's sockets: what a row must do before it counts."""
+    c = reference_library()
+    return Library("native", "native", False, c.folder, None)
 
 
 def library_under_test(folder):
@@ -101,7 +108,7 @@ class Runner:
         for old, new in self.replace:
             text = text.replace(old, new)
         # RS=1 before a program stands for the preload library of the library under test.
-        return re.sub(r"\bRS=1 ", f"LD_PRELOAD={library.preload} ", text)
+        return re.sub(r"\bRS=1 ", f"LD_PRELOAD={library.preload} " if library.preload else "", text)
 
     def start(self, text, library, log):
         environment = dict(os.environ, LD_LIBRARY_PATH=library.folder)
@@ -110,7 +117,7 @@ class Runner:
 
     def run(self, row, library):
         result = Result()
-        if "RS=1 " in row.server + row.client and not os.path.exists(library.preload):
+        if "RS=1 " in row.server + row.client and library.preload and not os.path.exists(library.preload):
             result.why = "no librspreload.so beside the library"
             return result
         names = [os.path.join(self.logs, f"{row.case}.{library.name}.{side}") for side in ("server", "client")]
@@ -139,7 +146,7 @@ class Runner:
         if before is not None and after is not None:
             result.packets = after - before
         result.server_tail, result.client_tail = (tail(name) for name in names)
-        judge(row, result)
+        judge(row, library, result)
         return result
 
     def end(self, processes):
@@ -198,13 +205,13 @@ def tail(name):
         return file.read().decode(errors="replace")
 
 
-def judge(row, result):
+def judge(row, library, result):
     """pass, fails, or tcp: ended well but nothing went over RDMA."""
     if result.client_code != 0:
         result.why = f"client {result.client_code}"
     elif result.server_code not in (None, 0):
         result.why = f"server {result.server_code}"
-    elif row.need_packets and result.packets == 0:
+    elif row.need_packets and library.preload and result.packets == 0:
         result.outcome = "tcp"
         result.why = "TCP only"
     else:

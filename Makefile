@@ -16,20 +16,25 @@ OUT := build
 SONAME := librdmacm.so.1
 REAL := librdmacm.so.$(VERSION)
 MAP := src/export/librdmacm.map
-ARCHIVE := target/release/librdmacm.a
+# For another architecture: TARGET= as Rust calls it, with CC, AR and OBJCOPY that go with it.
+TARGET ?=
+ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librdmacm.a
 
 EXPORTS = $(shell sed -n 's/^\t\t\([a-z_0-9]*\);/\1/p' $(MAP))
 PRELOAD := librspreload.so
+PRELOAD_MAP := rspreload/src/export/librspreload.map
+PRELOAD_ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librspreload.a
 HEADERS := rdma/rdma_cma.h rdma/rdma_cma_abi.h rdma/rdma_verbs.h rdma/rdma_verbs_inline.h rdma/rsocket.h \
     infiniband/acm.h infiniband/ib.h
 PAGES3 = $(notdir $(wildcard man/*.3))
 PAGES7 = $(notdir $(wildcard man/*.7))
 
-all: $(OUT)/$(REAL)
+all: $(OUT)/$(REAL) $(OUT)/$(PRELOAD)
 
 # cargo knows best whether anything changed.
 $(ARCHIVE): FORCE
-	$(CARGO) build --release --locked
+	$(CARGO) rustc --release --locked --lib --crate-type staticlib --target-dir target \
+	    $(if $(TARGET),--target $(TARGET))
 
 # One link line over the archive: the only way to get symbol versions (docs/architecture.md).
 # libgcc is linked in, so that the library needs libibverbs and libc alone.
@@ -43,6 +48,18 @@ $(OUT)/$(REAL): $(ARCHIVE) $(MAP)
 	mv $@.part $@
 	ln -sf $(REAL) $(OUT)/$(SONAME)
 	ln -sf $(SONAME) $(OUT)/librdmacm.so
+
+# The preload library: the same way, with exactly the calls that it takes from libc. No SONAME: nothing links it.
+$(PRELOAD_ARCHIVE): FORCE
+	$(CARGO) build --release --locked -p rspreload --target-dir target $(if $(TARGET),--target $(TARGET))
+
+$(OUT)/$(PRELOAD): $(PRELOAD_ARCHIVE) $(PRELOAD_MAP) $(OUT)/$(REAL)
+	$(CC) -shared -o $@.part \
+	    -Wl,--whole-archive $(PRELOAD_ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections \
+	    -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed -Wl,--strip-debug \
+	    -Wl,--no-undefined-version -Wl,--version-script=$(PRELOAD_MAP) \
+	    -static-libgcc -L$(OUT) -lrdmacm -lgcc_eh -lc
+	mv $@.part $@
 
 # The archive for C programs: one object with nothing visible but what the shared library exports, so that
 # it can be linked beside other Rust archives.
@@ -80,8 +97,8 @@ uninstall:
 	    $(DESTDIR)$(LIBDIR)/librdmacm.a $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc \
 	    $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD) $(HEADERS:%=$(DESTDIR)$(INCLUDEDIR)/%) \
 	    $(PAGES3:%=$(DESTDIR)$(MANDIR)/man3/%) $(PAGES7:%=$(DESTDIR)$(MANDIR)/man7/%)
-	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(INCLUDEDIR)/rdma $(DESTDIR)$(INCLUDEDIR)/infiniband \
-	    2>/dev/null
+	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
+	    $(DESTDIR)$(INCLUDEDIR)/infiniband 2>/dev/null
 
 # build/librdmacm1-rs_VERSION_ARCHITECTURE.deb
 deb:

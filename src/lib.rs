@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `once`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -45,6 +45,8 @@ pub mod error;
 mod event;
 pub mod export;
 mod fork;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod id;
 mod index;
 mod log;
@@ -54,6 +56,7 @@ mod once;
 mod option;
 mod qp;
 mod rsocket;
+mod sync;
 mod sync_mode;
 mod thread;
 pub mod types;

@@ -6,6 +6,7 @@
 
 use crate::error::{Errno, Result};
 use std::alloc::Layout;
+use std::sync::Arc;
 
 /// `Box::new`, but a failed allocation is an error of the caller's.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
@@ -23,9 +24,42 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
     }
 }
 
+/// `Arc::new`, but ENOMEM when memory is at its end. The standard library's own ends the process then, so
+/// a block of the size it needs is asked for first and given back.
+pub(crate) fn try_arc<T>(value: T) -> Result<Arc<T>> {
+    // The value behind two counters.
+    const COUNTERS: Layout = Layout::new::<[usize; 2]>();
+    let (layout, _) = COUNTERS.extend(Layout::new::<T>()).map_err(|_| Errno::ENOMEM)?;
+    // SAFETY: the layout is not empty; the block is freed with the layout it was made with.
+    unsafe {
+        let probe = std::alloc::alloc(layout);
+        if probe.is_null() {
+            return Err(Errno::ENOMEM);
+        }
+        // Or the compiler sees that nobody uses it.
+        std::hint::black_box(probe);
+        std::alloc::dealloc(probe, layout);
+    }
+    Ok(Arc::new(value))
+}
+
 /// A vector with room for `count` elements, or ENOMEM.
 pub(crate) fn try_vec<T>(count: usize) -> Result<Vec<T>> {
     let mut vector = Vec::new();
     vector.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
     Ok(vector)
+}
+
+/// A copy of `bytes`, or ENOMEM.
+pub(crate) fn try_copy(bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut copy = try_vec(bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy)
+}
+
+/// `push`, or ENOMEM.
+pub(crate) fn try_push<T>(vector: &mut Vec<T>, value: T) -> Result<()> {
+    vector.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+    vector.push(value);
+    Ok(())
 }

@@ -52,7 +52,7 @@ FK_EXPORT int connect(int fd, const struct sockaddr *to, socklen_t size)
 	char room[512];
 	const char *path;
 
-	if (size <= offsetof(struct sockaddr_un, sun_path) || size > sizeof(un) || to->sa_family != AF_UNIX)
+	if (!to || size <= offsetof(struct sockaddr_un, sun_path) || size > sizeof(un) || to->sa_family != AF_UNIX)
 		return REAL(connect)(fd, to, size);
 	memcpy(&un, to, size);
 	if (!un.sun_path[0])

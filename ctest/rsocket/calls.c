@@ -95,6 +95,26 @@ static void unconnected(void)
 	CHECK("R-11 rbind short length", rbind(fd, (struct sockaddr *)&sin, 4), -1, EINVAL);
 	CHECK_ALONE("R-11 rconnect short length", rconnect(fd, (struct sockaddr *)&sin, 4), -1, EINVAL);
 	rclose(fd);
+	/* As bind(2) and connect(2): longer than any address there is. */
+	static const socklen_t absurd[] = { sizeof(struct sockaddr_storage) + 1, 4096, 0x7fffffff, -1 };
+	struct sockaddr_storage any = { 0 };
+
+	fd = rsocket(AF_INET, SOCK_STREAM, 0);
+	sin = address(7003);
+	memcpy(&any, &sin, sizeof sin);
+	for (unsigned i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+		CHECK_ALONE("R-11 rbind absurd length", rbind(fd, (struct sockaddr *)&any, absurd[i]), -1,
+			    EINVAL);
+		if (getenv("THEIRS"))
+			continue;
+		CHECK("R-11 rbind absurd length", rbind(fd, (struct sockaddr *)&any, absurd[i]), -1, EINVAL);
+		CHECK("R-11 rconnect absurd length", rconnect(fd, (struct sockaddr *)&any, absurd[i]), -1,
+		      EINVAL);
+	}
+	if (!getenv("THEIRS"))
+		CHECK("rbind with a whole sockaddr_storage", rbind(fd, (struct sockaddr *)&any, sizeof any),
+		      0, 0);
+	rclose(fd);
 	fd = rsocket(AF_INET, SOCK_STREAM, 0);
 	sin = address(7001);
 	CHECK("rbind", rbind(fd, (struct sockaddr *)&sin, sizeof sin), 0, 0);
@@ -104,7 +124,11 @@ static void unconnected(void)
 	CHECK("rgetsockname bound", rgetsockname(fd, (struct sockaddr *)&sin, &length), 0, 0);
 	CHECK("bound port", ntohs(sin.sin_port), 7001, 0);
 	CHECK("rlisten", rlisten(fd, 4), 0, 0);
+	/* The C library's child would act on its parent's thread. */
 	if (!getenv("THEIRS")) {
+		CHECK_ALONE("R-20 rlisten in a fork's child", rlisten(fd, 8), -1, EPERM);
+		CHECK_ALONE("R-20 raccept in a fork's child",
+			    (rfcntl(fd, F_SETFL, O_NONBLOCK), raccept(fd, NULL, NULL)), -1, EPERM);
 		CHECK("R-4 rrecv listening", rrecv(fd, buf, 1, 0), -1, ENOTCONN);
 		CHECK("R-4 rsend listening", rsend(fd, buf, 1, 0), -1, ENOTCONN);
 	}
@@ -171,6 +195,9 @@ static void datagrams(void)
 	      -1, EMSGSIZE);
 	CHECK("R-11 rsendto short address", rsendto(fd, buf, 1, 0, (struct sockaddr *)&sin, 3), -1,
 	      EINVAL);
+	CHECK("R-11 rsendto absurd length", rsendto(fd, buf, 1, 0, (struct sockaddr *)&sin, 4096), -1,
+	      EINVAL);
+	CHECK("R-11 rbind absurd length", rbind(fd, (struct sockaddr *)&sin, 4096), -1, EINVAL);
 	CHECK("rrecv with nothing there", rrecv(fd, buf, 1, MSG_DONTWAIT), -1, EAGAIN);
 	CHECK("rclose", rclose(fd), 0, 0);
 }

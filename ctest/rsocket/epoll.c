@@ -110,6 +110,10 @@ int main(void)
 	CHECK("E-2 the peer shut down", wait_for(set, &event, 2000), 1, 0);
 	CHECK("E-2 the peer shut down", event.events, EPOLLIN | EPOLLRDHUP | EPOLLOUT, 0);
 
+	CHECK("delete while it is ready", repoll_ctl(set, EPOLL_CTL_DEL, fds[0], NULL), 0, 0);
+	CHECK("ready and deleted", wait_for(set, &event, 50), 0, 0);
+	add(set, fds[0], EPOLLIN, 5);
+	CHECK("ready and added again", wait_for(set, &event, 50), 1, 0);
 	rclose(fds[0]);
 	CHECK("E-4 a closed one leaves", wait_for(set, &event, 50), 0, 0);
 	rclose(fds[1]);

@@ -548,11 +548,12 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
  * Errors:
  *   EACCES: the port number is reserved for privileged processes.
  *   EADDRINUSE: the address is in use.
- *   EADDRNOTAVAIL: there is no free port.
+ *   EADDRNOTAVAIL: no network interface has the address, there is no free port, or the port is
+ *       in use and one of the two addresses is a wildcard.
  *   EBADF: the event channel of the id was destroyed.
  *   EINVAL: id or addr is NULL, the family is unknown, or the id is bound already.
  *   ENODATA: the kernel did not take the command.
- *   ENODEV: no RDMA device has the address.
+ *   ENODEV: the address belongs to no RDMA device.
  *   ENOMEM: out of memory.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
@@ -569,7 +570,8 @@ int rdma_migrate_id(struct rdma_cm_id *id, struct rdma_event_channel *channel);
  *   rdma_create_id(3), rdma_listen(3), rdma_resolve_addr(3), rdma_get_src_port(3),
  *   rdma_set_option(3), rdma_cm(7)
  */
-int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
+int rdma_bind_addr(struct rdma_cm_id *id,
+                   struct sockaddr *addr);
 
 /**
  * Resolves a destination to a device.
@@ -591,14 +593,18 @@ int rdma_bind_addr(struct rdma_cm_id *id, struct sockaddr *addr);
  *   0, or -1 with errno. For an asynchronous id 0 means that the resolution has begun.
  *
  * Errors:
+ *   EACCES: the source port is reserved for privileged processes, or a rule forbids the route.
  *   EADDRINUSE: the source address is in use.
+ *   EADDRNOTAVAIL: no network interface has the source address, or there is no free port.
  *   EBADF: the event channel of the id was destroyed.
- *   EHOSTUNREACH: synchronous id: the peer's hardware address was not found.
+ *   EHOSTUNREACH: the route to the destination leads nowhere.
  *   EINTR: synchronous id: a signal came. The operation goes on, its event is still to come.
- *   EINVAL: id or dst_addr is NULL, a family is unknown, or the id has a destination already.
- *   ENETUNREACH: synchronous id: there is no route to the destination.
+ *   EINVAL: id or dst_addr is NULL, a family is unknown, the two addresses are of two families,
+ *       or the id has a destination already.
+ *   ENETUNREACH: there is no route to the destination.
  *   ENODATA: the kernel did not take the command.
- *   ENODEV: no RDMA device reaches the destination, or has the source address.
+ *   ENODEV: the source address belongs to no RDMA device; synchronous id: no RDMA device reaches
+ *       the destination.
  *   ENOMEM: out of memory.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
@@ -641,7 +647,7 @@ int rdma_resolve_addr(struct rdma_cm_id *id,
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
  *   EINTR: synchronous id: a signal came. The operation goes on, its event is still to come.
- *   EINVAL: id is NULL, or its address is not resolved.
+ *   EINVAL: id is NULL, its address is not resolved, or timeout_ms is 0.
  *   EIO: synchronous id: no route was found.
  *   ENODATA: the kernel did not take the command.
  *   ENODEV: the device was removed.
@@ -790,6 +796,7 @@ struct sockaddr *rdma_get_peer_addr(struct rdma_cm_id *id);
  *       which the option can be set.
  *   ENODATA: the kernel did not take the command.
  *   ENOENT: the kernel does not know the id.
+ *   ENOMEM: out of memory.
  *   ENOSYS: the kernel does not know the level or the option.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
@@ -892,13 +899,15 @@ void rdma_free_devices(struct ibv_context **list);
  * Errors:
  *   EACCES: the caller may not open the rdma_cm device, or not use the port.
  *   EADDRINUSE: the local address is in use.
- *   EHOSTUNREACH: the peer's hardware address was not found.
+ *   EADDRNOTAVAIL: no network interface has the local address, or the port is in use and one of
+ *       the two addresses is a wildcard.
+ *   EHOSTUNREACH: the route to the destination leads nowhere.
  *   EINTR: a signal came.
  *   EINVAL: id is NULL, res has no entry or a wrong one, or pd or qp_init_attr does not fit the
  *       device.
  *   EMFILE: the process has too many open files.
  *   ENETUNREACH: there is no route to the destination.
- *   ENODEV: there is no RDMA device for the address.
+ *   ENODEV: the address belongs to no RDMA device, or none reaches the destination.
  *   ENOENT: the rdma_cm device is not there.
  *   ENOMEM: out of memory, or more than the device has.
  *   ETIMEDOUT: the peer did not answer in time.
@@ -1061,6 +1070,7 @@ int rdma_establish(struct rdma_cm_id *id);
  *
  * Errors:
  *   EADDRINUSE: another id listens on the address.
+ *   EADDRNOTAVAIL: another id uses the port, and one of the two addresses is a wildcard.
  *   EBADF: the event channel of the id was destroyed.
  *   EINVAL: id is NULL or in a state in which it cannot listen.
  *   ENODATA: the kernel did not take the command.
@@ -1260,6 +1270,7 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *private_data, uint8_t pri
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
  *   EINVAL: id is NULL or has no connection, or the kernel does not care for the event.
+ *   EISCONN: the connection is established already.
  *   ENODATA: the kernel did not take the command.
  *   ENOENT: the kernel does not know the id.
  *   ENXIO: the device was removed.
@@ -1567,11 +1578,13 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *q
  * Errors:
  *   EBADF: the event channel of the id was destroyed.
  *   EINTR: synchronous id: a signal came. The join is given up.
- *   EINVAL: id or addr is NULL, the family is unknown, or the id has no device.
+ *   EINVAL: id or addr is NULL, the family is unknown or the address all zeros, or the id has no
+ *       device, is connected, or not of a datagram service.
  *   EIO: synchronous id: the group was not joined.
  *   ENODATA: the kernel did not take the command.
  *   ENODEV: synchronous id: the device was removed.
  *   ENOMEM: out of memory.
+ *   ENOSYS: the device has no multicast, as with iWARP.
  *   ENXIO: the device was removed.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.
  *   ETIMEDOUT: synchronous id: the time limit passed, the peer's or that of
@@ -1582,6 +1595,8 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *q
  *   rdma_bind_addr or rdma_resolve_addr chooses the device. A later RDMA_CM_EVENT_MULTICAST_ERROR
  *   means that the group was lost; it is still to be left. A synchronous id whose join fails is no
  *   member.
+ *   Where the device is RoCE v2, the kernel refuses IPv6 groups with its own number 524, for which C
+ *   has no name.
  *
  * Thread safety:
  *   One thread at a time per id; any number of ids in any number of threads.
@@ -1590,7 +1605,9 @@ int rdma_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *qp_attr, int *q
  *   rdma_join_multicast_ex(3), rdma_leave_multicast(3), rdma_resolve_addr(3), rdma_post_ud_send(3),
  *   ibv_create_ah(3), rdma_cm(7)
  */
-int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *context);
+int rdma_join_multicast(struct rdma_cm_id *id,
+                        struct sockaddr *addr,
+                        void *context);
 
 /**
  * Joins a multicast group with flags.
@@ -1613,11 +1630,13 @@ int rdma_join_multicast(struct rdma_cm_id *id, struct sockaddr *addr, void *cont
  *   EBADF: the event channel of the id was destroyed.
  *   EINTR: synchronous id: a signal came. The join is given up.
  *   EINVAL: id, mc_join_attr or the address is NULL, comp_mask lacks one of the two, the family
- *       is unknown, the flag is unknown, or the id has no device.
+ *       is unknown, the flag is unknown, or the id has no device, is connected, or not of a datagram
+ *       service.
  *   EIO: synchronous id: the group was not joined.
  *   ENODATA: the kernel did not take the command.
  *   ENODEV: synchronous id: the device was removed.
  *   ENOMEM: out of memory.
+ *   ENOSYS: the device has no multicast, as with iWARP.
  *   ENXIO: the device was removed.
  *   EOPNOTSUPP: comp_mask has bits that are not known.
  *   EPERM: the caller is a child of fork, and the process that made the id still runs.

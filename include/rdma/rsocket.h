@@ -97,12 +97,13 @@ int rsocket(int domain, int type, int protocol);
  * Errors:
  *   EACCES: the port number is reserved for privileged processes.
  *   EADDRINUSE: the address is in use.
- *   EADDRNOTAVAIL: the address is not local.
+ *   EADDRNOTAVAIL: the address is not local, there is no free port, or the port is in use and
+ *       one of the two addresses is a wildcard.
  *   EAFNOSUPPORT: the address is of another family than the rsocket.
  *   EBADF: socket is no open rsocket.
- *   EINVAL: the rsocket is bound already, or the address is NULL, too short or of an unknown
- *       family.
- *   ENODEV: no RDMA device has the address.
+ *   EINVAL: the rsocket is bound already, or the address is NULL, too short, too long or of an
+ *       unknown family.
+ *   ENODEV: the address belongs to no RDMA device.
  *   ENOMEM: out of memory, or more than the device has.
  *   ENOTSOCK: socket is a set of repoll_create.
  *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
@@ -114,7 +115,9 @@ int rsocket(int domain, int type, int protocol);
  * See also:
  *   rsocket(3), rlisten(3), rgetsockname(3), bind(2), rsocket(7)
  */
-int rbind(int socket, const struct sockaddr *addr, socklen_t addrlen);
+int rbind(int socket,
+          const struct sockaddr *addr,
+          socklen_t addrlen);
 
 /**
  * Waits for connections on an rsocket.
@@ -171,6 +174,7 @@ int rlisten(int socket, int backlog);
  *   ENODEV: the device was removed.
  *   ENOTSOCK: socket is a set of repoll_create.
  *   EOPNOTSUPP: the rsocket is for datagrams.
+ *   EPERM: the caller is a child of fork, and the process that made the rsocket still runs.
  *   Other values are the kernel's or the device's.
  *
  * Thread safety:
@@ -208,7 +212,7 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen);
  *   EINPROGRESS: the rsocket is being connected, and it does not block or its SO_SNDTIMEO has
  *       passed.
  *   EINTR: a signal came; the connection goes on.
- *   EINVAL: the address is NULL, too short or of an unknown family.
+ *   EINVAL: the address is NULL, too short, too long or of an unknown family.
  *   EISCONN: the rsocket is connected, or listens.
  *   ENETUNREACH: there is no route to the peer.
  *   ENODEV: no RDMA device reaches the peer, or it was removed.
@@ -276,7 +280,7 @@ int rshutdown(int socket, int how);
  *   EBADF: socket is no open rsocket or set.
  *
  * Notes:
- *   Other threads in calls with the rsocket return from them.
+ *   Calls of other threads with the rsocket end with EBADF; rpoll tells POLLNVAL.
  *
  * Thread safety:
  *   Any thread at any time, as with a socket.

@@ -65,12 +65,15 @@ boot() {
 # take_turn waits until one of the places for guests is free. Guests that share a processor run into each other's
 # time limits. The lock ends with this process and its guest, however they end.
 take_turn() {
-  local places=${RDMACM_LAB_GUESTS:-$(($(nproc) / 2))} place told=
+  local places=${RDMACM_LAB_GUESTS:-$(($(nproc) / 2))} queue place told=
   case $places in '' | *[!0-9]*) die "RDMACM_LAB_GUESTS is a number, not $places" ;; esac
+  # Only the first of those who wait looks for a place, so that nobody waits for ever.
+  exec {queue}>"$cache/guest.queue.lock"
+  flock -n "$queue" || { told=1; say "waiting for another guest to end"; flock "$queue"; }
   while true; do
     for ((place = 0; place < (places > 0 ? places : 1); place++)); do
       exec {turn}>"$cache/guest.$place.lock"
-      flock -n "$turn" && return
+      flock -n "$turn" && { exec {queue}>&-; return; }
       exec {turn}>&-
     done
     [ -n "$told" ] || say "waiting for another guest to end"

@@ -21,6 +21,8 @@ mod resolve;
 mod route;
 mod service;
 
+#[cfg(any(test, fuzzing))]
+pub use acm::fuzz_acm_reply;
 pub(crate) use hints::Hints;
 pub(crate) use list::{free, into_c};
 pub(crate) use lookup::{Question, lookup};

@@ -226,3 +226,16 @@ pub(super) unsafe fn store_address(
         }
     }
 }
+
+/// Whether an address is AF_UNSPEC, which takes a connection back.
+///
+/// # Safety
+/// NULL, or readable for `length` bytes.
+pub(super) unsafe fn is_unspecified(address: *const sockaddr, length: socklen_t) -> bool {
+    if address.is_null() || (length as usize) < size_of::<libc::sa_family_t>() {
+        return false;
+    }
+    // SAFETY: at least the family is readable.
+    let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
+    i32::from(family) == libc::AF_UNSPEC
+}

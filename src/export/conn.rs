@@ -43,13 +43,15 @@ use rdma_sys::{ibv_ece, ibv_pd, ibv_qp_init_attr};
 ///
 /// - `EACCES`: the caller may not open the rdma_cm device, or not use the port.
 /// - `EADDRINUSE`: the local address is in use.
-/// - `EHOSTUNREACH`: the peer's hardware address was not found.
+/// - `EADDRNOTAVAIL`: no network interface has the local address, or the port is in use and one of the two
+///   addresses is a wildcard.
+/// - `EHOSTUNREACH`: the route to the destination leads nowhere.
 /// - `EINTR`: a signal came.
 /// - `EINVAL`: `id` is NULL, `res` has no entry or a wrong one, or `pd` or `qp_init_attr` does
 ///   not fit the device.
 /// - `EMFILE`: the process has too many open files.
 /// - `ENETUNREACH`: there is no route to the destination.
-/// - `ENODEV`: there is no RDMA device for the address.
+/// - `ENODEV`: the address belongs to no RDMA device, or none reaches the destination.
 /// - `ENOENT`: the rdma_cm device is not there.
 /// - `ENOMEM`: out of memory, or more than the device has.
 /// - `ETIMEDOUT`: the peer did not answer in time.
@@ -267,6 +269,7 @@ pub unsafe extern "C" fn rdma_establish(id: *mut rdma_cm_id) -> c_int {
 /// # Errors
 ///
 /// - `EADDRINUSE`: another id listens on the address.
+/// - `EADDRNOTAVAIL`: another id uses the port, and one of the two addresses is a wildcard.
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINVAL`: `id` is NULL or in a state in which it cannot listen.
 /// - `ENODATA`: the kernel did not take the command.
@@ -541,6 +544,7 @@ pub unsafe extern "C" fn rdma_reject_ece(
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINVAL`: `id` is NULL or has no connection, or the kernel does not care for the event.
+/// - `EISCONN`: the connection is established already.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENOENT`: the kernel does not know the id.
 /// - `ENXIO`: the device was removed.

@@ -196,11 +196,12 @@ pub unsafe extern "C" fn rdma_migrate_id(
 ///
 /// - `EACCES`: the port number is reserved for privileged processes.
 /// - `EADDRINUSE`: the address is in use.
-/// - `EADDRNOTAVAIL`: there is no free port.
+/// - `EADDRNOTAVAIL`: no network interface has the address, there is no free port, or the port is in use
+///   and one of the two addresses is a wildcard.
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINVAL`: `id` or `addr` is NULL, the family is unknown, or the id is bound already.
 /// - `ENODATA`: the kernel did not take the command.
-/// - `ENODEV`: no RDMA device has the address.
+/// - `ENODEV`: the address belongs to no RDMA device.
 /// - `ENOMEM`: out of memory.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
@@ -250,15 +251,18 @@ pub unsafe extern "C" fn rdma_bind_addr(id: *mut rdma_cm_id, addr: *mut sockaddr
 ///
 /// # Errors
 ///
+/// - `EACCES`: the source port is reserved for privileged processes, or a rule forbids the route.
 /// - `EADDRINUSE`: the source address is in use.
+/// - `EADDRNOTAVAIL`: no network interface has the source address, or there is no free port.
 /// - `EBADF`: the event channel of the id was destroyed.
-/// - `EHOSTUNREACH`: synchronous id: the peer's hardware address was not found.
+/// - `EHOSTUNREACH`: the route to the destination leads nowhere.
 /// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
-/// - `EINVAL`: `id` or `dst_addr` is NULL, a family is unknown, or the id has a destination
-///   already.
-/// - `ENETUNREACH`: synchronous id: there is no route to the destination.
+/// - `EINVAL`: `id` or `dst_addr` is NULL, a family is unknown, the two addresses are of two families, or
+///   the id has a destination already.
+/// - `ENETUNREACH`: there is no route to the destination.
 /// - `ENODATA`: the kernel did not take the command.
-/// - `ENODEV`: no RDMA device reaches the destination, or has the source address.
+/// - `ENODEV`: the source address belongs to no RDMA device; synchronous id: no RDMA device reaches the
+///   destination.
 /// - `ENOMEM`: out of memory.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
@@ -316,7 +320,7 @@ pub unsafe extern "C" fn rdma_resolve_addr(
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINTR`: synchronous id: a signal came. The operation goes on, its event is still to come.
-/// - `EINVAL`: `id` is NULL, or its address is not resolved.
+/// - `EINVAL`: `id` is NULL, its address is not resolved, or `timeout_ms` is 0.
 /// - `EIO`: synchronous id: no route was found.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENODEV`: the device was removed.
@@ -517,6 +521,7 @@ pub unsafe extern "C" fn rdma_get_peer_addr(id: *mut rdma_cm_id) -> *mut sockadd
 ///   in which the option can be set.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENOENT`: the kernel does not know the id.
+/// - `ENOMEM`: out of memory.
 /// - `ENOSYS`: the kernel does not know the level or the option.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.

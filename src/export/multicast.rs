@@ -37,11 +37,13 @@ const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATT
 ///
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINTR`: synchronous id: a signal came. The join is given up.
-/// - `EINVAL`: `id` or `addr` is NULL, the family is unknown, or the id has no device.
+/// - `EINVAL`: `id` or `addr` is NULL, the family is unknown or the address all zeros, or the id has no
+///   device, is connected, or not of a datagram service.
 /// - `EIO`: synchronous id: the group was not joined.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENODEV`: synchronous id: the device was removed.
 /// - `ENOMEM`: out of memory.
+/// - `ENOSYS`: the device has no multicast, as with iWARP.
 /// - `ENXIO`: the device was removed.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
 /// - `ETIMEDOUT`: synchronous id: the time limit passed, the peer's or that of
@@ -54,6 +56,9 @@ const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATT
 /// rdma_bind_addr or rdma_resolve_addr chooses the device. A later
 /// RDMA_CM_EVENT_MULTICAST_ERROR means that the group was lost; it is still to be left. A
 /// synchronous id whose join fails is no member.
+///
+/// Where the device is RoCE v2, the kernel refuses IPv6 groups with its own number 524, for which C has no
+/// name.
 ///
 /// # Thread safety
 ///
@@ -99,11 +104,13 @@ pub unsafe extern "C" fn rdma_join_multicast(
 /// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINTR`: synchronous id: a signal came. The join is given up.
 /// - `EINVAL`: `id`, `mc_join_attr` or the address is NULL, `comp_mask` lacks one of the two,
-///   the family is unknown, the flag is unknown, or the id has no device.
+///   the family is unknown, the flag is unknown, or the id has no device, is connected, or not of a
+///   datagram service.
 /// - `EIO`: synchronous id: the group was not joined.
 /// - `ENODATA`: the kernel did not take the command.
 /// - `ENODEV`: synchronous id: the device was removed.
 /// - `ENOMEM`: out of memory.
+/// - `ENOSYS`: the device has no multicast, as with iWARP.
 /// - `ENXIO`: the device was removed.
 /// - `EOPNOTSUPP`: `comp_mask` has bits that are not known.
 /// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.

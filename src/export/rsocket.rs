@@ -97,12 +97,13 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 ///
 /// - `EACCES`: the port number is reserved for privileged processes.
 /// - `EADDRINUSE`: the address is in use.
-/// - `EADDRNOTAVAIL`: the address is not local.
+/// - `EADDRNOTAVAIL`: the address is not local, there is no free port, or the port is in use and one of the
+///   two addresses is a wildcard.
 /// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `EINVAL`: the rsocket is bound already, or the address is NULL, too short or of an unknown
-///   family.
-/// - `ENODEV`: no RDMA device has the address.
+/// - `EINVAL`: the rsocket is bound already, or the address is NULL, too short, too long or of
+///   an unknown family.
+/// - `ENODEV`: the address belongs to no RDMA device.
 /// - `ENOMEM`: out of memory, or more than the device has.
 /// - `ENOTSOCK`: `socket` is a set of repoll_create.
 /// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
@@ -192,6 +193,7 @@ pub unsafe extern "C" fn rlisten(socket: c_int, backlog: c_int) -> c_int {
 /// - `ENODEV`: the device was removed.
 /// - `ENOTSOCK`: `socket` is a set of repoll_create.
 /// - `EOPNOTSUPP`: the rsocket is for datagrams.
+/// - `EPERM`: the caller is a child of fork, and the process that made the rsocket still runs.
 ///
 /// Other values are the kernel's or the device's.
 ///
@@ -247,7 +249,7 @@ pub unsafe extern "C" fn raccept(
 /// - `EINPROGRESS`: the rsocket is being connected, and it does not block or its SO_SNDTIMEO
 ///   has passed.
 /// - `EINTR`: a signal came; the connection goes on.
-/// - `EINVAL`: the address is NULL, too short or of an unknown family.
+/// - `EINVAL`: the address is NULL, too short, too long or of an unknown family.
 /// - `EISCONN`: the rsocket is connected, or listens.
 /// - `ENETUNREACH`: there is no route to the peer.
 /// - `ENODEV`: no RDMA device reaches the peer, or it was removed.
@@ -274,6 +276,10 @@ pub unsafe extern "C" fn rconnect(
 ) -> c_int {
     let connected = find(socket).and_then(|socket| {
         // SAFETY: readable for `addrlen` bytes, by the C contract.
+        if unsafe { arg::is_unspecified(addr, addrlen) } {
+            return socket.disconnect();
+        }
+        // SAFETY: as above.
         let address = unsafe { SocketAddress::read_sized(addr, addrlen as usize) }?;
         socket.connect(&address)
     });
@@ -341,7 +347,7 @@ pub unsafe extern "C" fn rshutdown(socket: c_int, how: c_int) -> c_int {
 ///
 /// # Notes
 ///
-/// Other threads in calls with the rsocket return from them.
+/// Calls of other threads with the rsocket end with EBADF; rpoll tells POLLNVAL.
 ///
 /// # Thread safety
 ///

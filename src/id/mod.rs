@@ -16,6 +16,8 @@ mod pin;
 mod query;
 
 pub(crate) use create::{Temporary, child_of, create, default_qp_type};
+#[cfg(any(test, fuzzing))]
+pub use query::fuzz_path_record;
 
 use crate::acknowledge::Acknowledgements;
 use crate::addrinfo::Resolution;

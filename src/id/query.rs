@@ -227,6 +227,15 @@ fn from_user_record(record: &abi::UserPathRecord) -> ibv_sa_path_rec {
     }
 }
 
+#[cfg(any(test, fuzzing))]
+/// See `crate::fuzz`.
+pub fn fuzz_path_record(bytes: &[u8]) {
+    use zerocopy::FromBytes;
+    let Ok((data, _)) = abi::PathData::read_from_prefix(bytes) else { return };
+    let record = from_path_data(&data);
+    assert!(u32::from_be(record.flow_label) < 1 << 24 && record.mtu < 32 && record.rate < 32);
+}
+
 /// From the packed record of the subnet administrator (`struct ibv_path_record`, big endian).
 fn from_path_data(data: &abi::PathData) -> ibv_sa_path_rec {
     let path = &data.path;

@@ -320,7 +320,7 @@ impl Flow {
         match tag {
             Tag::Data(bytes) => {
                 self.data_slots = (self.data_slots + 1).min(self.sizes.send_queue - CONTROL);
-                self.send_free = (self.send_free + bytes).min(self.sizes.send_buffer);
+                self.send_free = self.send_free.saturating_add(bytes).min(self.sizes.send_buffer);
             }
             Tag::Control => self.control_slots = (self.control_slots + 1).min(CONTROL),
             Tag::Receive(_) => {}

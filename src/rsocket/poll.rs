@@ -1,6 +1,6 @@
 //! rpoll: rsockets and ordinary descriptors in one array.
 //!
-//! First a look at everything; then, with rsockets in the array, looks for as long as polling_time
+//! An array that a thread knows is a `standing_set`. Otherwise first a look at everything; then, with rsockets in the array, looks for as long as polling_time
 //! says; then sleep on the sockets' completion events, on the ordinary descriptors, and on a waker of
 //! our own that everything else uses.
 //!
@@ -10,6 +10,7 @@
 
 use super::config;
 use super::socket::{self, Socket};
+use super::standing_set;
 use super::wait::{self, Borrowed, Deadline, Waker};
 use super::waiting::{Registration, identity_of};
 use crate::error::{Errno, Result};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// Events that are told whether or not they were asked for.
-const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
+pub(super) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
 
 /// One place of the array.
 enum Place {
@@ -42,6 +43,9 @@ pub(crate) fn check_count(count: u64) -> Result<()> {
 
 /// Fills `revents`; the number of places with events.
 pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
+    if let Some(result) = standing_set::poll(fds, deadline) {
+        return result;
+    }
     let mut places = crate::memory::try_vec(fds.len())?;
     places.extend(fds.iter().map(|place| match socket::lookup(place.fd) {
         Some(socket) if socket.as_source().is_ok() => Place::Rsocket(socket),
@@ -129,7 +133,8 @@ fn sleep(
             return Ok(ready);
         }
         if wait::poll_until(&mut watched, deadline)? == 0 {
-            return Ok(0);
+            // What has completed without its event being there yet counts.
+            return look(fds, places);
         }
         ready = woken(fds, places, &watched, waker)?;
         if ready > 0 {

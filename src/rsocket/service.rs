@@ -3,11 +3,12 @@
 //! peer, and ends with the process.
 //!
 //! # Safety
-//! System calls on an epoll instance that is owned here and never closed. The service of a process is
-//! leaked: a fork's child makes its own.
+//! The service of a process is leaked: a fork's child makes its own.
 #![allow(unsafe_code)]
 
+use super::epoll::Epoll;
 use super::socket::{self, Socket};
+use super::timers::Timers;
 use super::wait::{Wake, Waker};
 use crate::error::{Errno, Result};
 use crate::fork;
@@ -15,8 +16,7 @@ use crate::memory::try_box;
 use crate::thread;
 use once_cell::sync::OnceCell;
 use parking_lot::Mutex;
-use std::collections::BTreeSet;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
@@ -31,10 +31,10 @@ const CLOSING_PAUSE: Duration = Duration::from_micros(50);
 /// See the module text.
 pub(super) struct Service {
     generation: u32,
-    epoll: OwnedFd,
+    epoll: Epoll,
     waker: Waker,
     started: OnceCell<()>,
-    timers: Mutex<BTreeSet<(Instant, RawFd)>>,
+    timers: Mutex<Timers>,
 }
 
 static SERVICE: AtomicPtr<Service> = AtomicPtr::new(ptr::null_mut());
@@ -76,29 +76,19 @@ fn start(service: &'static Service) -> Result<()> {
 
 impl Service {
     fn new() -> Result<Service> {
-        // SAFETY: no pointers.
-        let epoll = unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) };
-        if epoll < 0 {
-            return Err(Errno::last());
-        }
         let service = Service {
             generation: fork::generation(),
-            // SAFETY: made above.
-            epoll: unsafe { OwnedFd::from_raw_fd(epoll) },
+            epoll: Epoll::new(libc::EPOLL_CLOEXEC)?,
             waker: Waker::new()?,
             started: OnceCell::new(),
-            timers: Mutex::new(BTreeSet::new()),
+            timers: Mutex::default(),
         };
         service.control(libc::EPOLL_CTL_ADD, service.waker.fd(), libc::EPOLLIN, WAKE_UP)?;
         Ok(service)
     }
 
     fn control(&self, operation: i32, fd: RawFd, events: i32, key: u64) -> Result<()> {
-        let mut event = libc::epoll_event { events: events as u32, u64: key };
-        // SAFETY: a live event.
-        let done =
-            unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &raw mut event) };
-        if done == 0 { Ok(()) } else { Err(Errno::last()) }
+        self.epoll.control(operation, fd, events as u32, key)
     }
 
     /// Starts to watch the descriptor of a socket that is in the table.
@@ -116,32 +106,25 @@ impl Service {
         let _ = self.control(libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN, fd as u64);
     }
 
-    /// Calls the socket's `on_timer` at the time given, or a little later.
-    pub(super) fn call_at(&self, time: Instant, fd: RawFd) {
-        let is_first = {
-            let mut timers = self.timers.lock();
-            timers.insert((time, fd));
-            timers.first() == Some(&(time, fd))
-        };
-        if is_first {
+    /// Calls the socket's `on_timer` at the time given, or a little later, and not at the time that was
+    /// set before.
+    pub(super) fn call_at(&self, time: Instant, fd: RawFd) -> Result<()> {
+        if self.timers.lock().set(fd, time)? {
             self.waker.wake();
         }
+        Ok(())
+    }
+
+    pub(super) fn call_no_more(&self, fd: RawFd) {
+        self.timers.lock().cancel(fd);
     }
 
     fn run(&self) {
         let mut events = [libc::epoll_event { events: 0, u64: 0 }; EVENTS];
         loop {
             let timeout = self.time_to_next();
-            // SAFETY: a live array of that length.
-            let count = unsafe {
-                libc::epoll_wait(
-                    self.epoll.as_raw_fd(),
-                    events.as_mut_ptr(),
-                    EVENTS as i32,
-                    timeout,
-                )
-            };
-            for event in events.iter().take(usize::try_from(count).unwrap_or(0)) {
+            let count = self.epoll.wait(&mut events, timeout).unwrap_or(0);
+            for event in &events[..count] {
                 match event.u64 {
                     WAKE_UP => self.waker.clear(),
                     fd => match socket::find_any(fd as RawFd) {
@@ -150,7 +133,8 @@ impl Service {
                     },
                 }
             }
-            for fd in self.due() {
+            let now = Instant::now();
+            while let Some(fd) = self.take_due(now) {
                 if let Some(socket) = socket::find_any(fd) {
                     dispatch(&socket, Socket::on_timer);
                 }
@@ -159,20 +143,14 @@ impl Service {
     }
 
     fn time_to_next(&self) -> i32 {
-        let Some((time, _)) = self.timers.lock().first().copied() else { return -1 };
+        let Some(time) = self.timers.lock().next() else { return -1 };
         let left = time.saturating_duration_since(Instant::now());
         left.as_micros().div_ceil(1000).min(i32::MAX as u128) as i32
     }
 
-    fn due(&self) -> Vec<RawFd> {
-        let now = Instant::now();
-        let mut timers = self.timers.lock();
-        let mut due = Vec::new();
-        while let Some(first) = timers.first().copied().filter(|(time, _)| *time <= now) {
-            timers.remove(&first);
-            due.push(first.1);
-        }
-        due
+    /// Without the lock while the socket is called.
+    fn take_due(&self, now: Instant) -> Option<RawFd> {
+        self.timers.lock().take_due(now)
     }
 }
 
@@ -184,6 +162,6 @@ fn dispatch(socket: &Socket, handle: fn(&Socket)) {
 pub(super) fn forget(fd: RawFd) {
     if let Some(service) = existing() {
         let _ = service.control(libc::EPOLL_CTL_DEL, fd, 0, 0);
-        service.timers.lock().retain(|(_, other)| *other != fd);
+        service.call_no_more(fd);
     }
 }

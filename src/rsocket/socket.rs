@@ -8,6 +8,7 @@ use super::stream::Stream;
 use super::table::Table;
 use super::waiting::Source;
 use crate::error::{Errno, Result};
+use crate::memory::try_arc;
 use crate::types::{AF_IB, SocketAddress};
 use libc::{
     AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, IPPROTO_UDP, O_NONBLOCK,
@@ -15,6 +16,7 @@ use libc::{
 };
 use std::os::fd::RawFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// What a receive brought.
@@ -48,15 +50,37 @@ const LEAVING: Duration = Duration::from_millis(200);
 const LOOK: Duration = Duration::from_micros(50);
 
 static SOCKETS: Table<Socket> = Table::new();
+/// Changes with each answer of `lookup` that changes.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+
+/// A descriptor that meant the same at two times means it still when this is the same.
+pub(super) fn changes() -> u64 {
+    CHANGES.load(Ordering::Acquire)
+}
+
+fn changed() {
+    CHANGES.fetch_add(1, Ordering::AcqRel);
+}
+
+/// Says whether the program knows a socket; what it was before.
+pub(super) fn publish(public: &AtomicBool, on: bool) -> bool {
+    let before = public.swap(on, Ordering::AcqRel);
+    changed();
+    before
+}
 
 /// Enters a new socket, which the program does not know yet.
 pub(super) fn enter(fd: RawFd, socket: Socket) -> Result<()> {
-    SOCKETS.insert(fd, Arc::new(socket))
+    SOCKETS.insert(fd, try_arc(socket)?)?;
+    changed();
+    Ok(())
 }
 
 /// Takes a socket out of the table. Its descriptor is still open.
 pub(super) fn leave(fd: RawFd) -> Option<Arc<Socket>> {
-    SOCKETS.remove(fd)
+    let socket = SOCKETS.remove(fd);
+    changed();
+    socket
 }
 
 /// Any socket, also one that waits to be accepted.
@@ -94,15 +118,19 @@ pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd>
 
 /// Ends a socket and frees its descriptor.
 pub(crate) fn close(fd: RawFd) -> Result<()> {
-    find(fd)?;
+    let socket = find(fd)?;
     // Of several callers one gets it.
-    let socket = leave(fd).ok_or(Errno::EBADF)?;
+    if !socket.retire(fd) {
+        return Err(Errno::EBADF);
+    }
+    // In the table until its end: the service thread still brings it what happens.
     match &*socket {
         Socket::Stream(stream) => stream.close(),
         Socket::Datagram(datagram) => datagram.close(),
         Socket::Set(set) => set.close(),
         Socket::Lookup(_) => {}
     }
+    drop(leave(fd));
     wait_for_others(&socket);
     Ok(())
 }
@@ -126,6 +154,16 @@ impl Socket {
             Socket::Lookup(lookup) => Arc::strong_count(lookup),
         };
         (Arc::strong_count(self) + inside).saturating_sub(1)
+    }
+
+    /// Takes the descriptor from the program; false when another caller was first.
+    fn retire(&self, fd: RawFd) -> bool {
+        match self {
+            Socket::Stream(stream) => stream.publish(false),
+            Socket::Datagram(datagram) => datagram.publish(false),
+            Socket::Set(_) => leave(fd).is_some(),
+            Socket::Lookup(_) => false,
+        }
     }
 
     fn is_public(&self) -> bool {
@@ -189,6 +227,14 @@ impl Socket {
             Socket::Stream(stream) => stream.connect(address),
             Socket::Datagram(datagram) => datagram.connect(address),
             Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
+        }
+    }
+
+    /// Forgets the peer of a datagram socket.
+    pub(crate) fn disconnect(&self) -> Result<()> {
+        match self {
+            Socket::Datagram(datagram) => datagram.disconnect(),
+            _ => Err(Errno::EINVAL),
         }
     }
 

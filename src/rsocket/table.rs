@@ -1,34 +1,23 @@
 //! Which descriptors of the process are rsockets.
 //!
-//! Looking one up takes no lock: it counts itself in the slot, copies the reference and leaves.
-//! Removing clears the slot and waits for those few instructions of others. An entry is removed before
+//! A table of slots that grows and never moves: looking one up takes no lock. An entry is removed before
 //! its descriptor is closed, so a new socket with the same number never finds the old one.
 //!
 //! # Safety
-//! A slot's pointer is an `Arc` turned raw; it is only used while a visit to a live slot is counted,
-//! and given up only after the slot is dead and no visit is left. Slots are never freed.
+//! Segments are published whole and never freed; zeroed memory is empty slots.
 #![allow(unsafe_code)]
 
+use super::slot::Slot;
 use crate::error::{Errno, Result};
 use std::alloc::Layout;
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 const FIRST_SEGMENT: usize = 64;
 /// Enough for every descriptor number that a Linux process can have (fs.nr_open is at most 2^30).
 const SEGMENTS: usize = 25;
-const LIVE: u32 = 1 << 31;
-/// After so many looks a visitor that has not left was lost in a fork.
-const PATIENCE: u32 = 10_000_000;
-
-struct Slot<T> {
-    /// Live (one bit) and the number of visits.
-    state: AtomicU32,
-    value: AtomicPtr<T>,
-}
-
 /// See the module text. Meant for statics.
 pub(super) struct Table<T> {
     segments: [AtomicPtr<Slot<T>>; SEGMENTS],
@@ -82,52 +71,17 @@ impl<T> Table<T> {
 
     /// Enters a socket under a descriptor that nobody else can have now.
     pub(super) fn insert(&self, fd: RawFd, value: Arc<T>) -> Result<()> {
-        let slot = self.slot_or_grow(fd)?;
-        // A descriptor that was closed behind our back leaves its entry behind.
-        drop(self.remove(fd));
-        slot.value.store(Arc::into_raw(value).cast_mut(), Ordering::Relaxed);
-        slot.state.fetch_or(LIVE, Ordering::Release);
+        self.slot_or_grow(fd)?.fill(value);
         Ok(())
     }
 
     pub(super) fn get(&self, fd: RawFd) -> Option<Arc<T>> {
-        let slot = self.slot(fd)?;
-        if slot.state.load(Ordering::Relaxed) & LIVE == 0 {
-            return None;
-        }
-        let found = if slot.state.fetch_add(1, Ordering::Acquire) & LIVE != 0 {
-            let value = slot.value.load(Ordering::Relaxed);
-            // SAFETY: the slot is live and our visit is counted, so its own reference is not given up.
-            unsafe {
-                Arc::increment_strong_count(value);
-                Some(Arc::from_raw(value))
-            }
-        } else {
-            None
-        };
-        slot.state.fetch_sub(1, Ordering::Release);
-        found
+        self.slot(fd)?.get()
     }
 
     /// Takes a socket out; only one of several callers gets it.
     pub(super) fn remove(&self, fd: RawFd) -> Option<Arc<T>> {
-        let slot = self.slot(fd)?;
-        if slot.state.fetch_and(!LIVE, Ordering::AcqRel) & LIVE == 0 {
-            return None;
-        }
-        let value = slot.value.load(Ordering::Relaxed);
-        let mut looks = 0;
-        while slot.state.load(Ordering::Acquire) != 0 {
-            looks += 1;
-            if looks == PATIENCE {
-                // The visitor exists no more (we are a fork's child): keep the reference for ever.
-                slot.state.store(0, Ordering::Release);
-                return None;
-            }
-            std::hint::spin_loop();
-        }
-        // SAFETY: the slot's own reference, taken once, and nobody is looking at it.
-        Some(unsafe { Arc::from_raw(value) })
+        self.slot(fd)?.take()
     }
 }
 

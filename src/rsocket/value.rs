@@ -1,6 +1,7 @@
 //! Option values between numbers and the bytes that C passes.
 
 use crate::error::{Errno, Result};
+use crate::memory::try_copy;
 use std::time::Duration;
 
 const USEC_PER_SEC: i64 = 1_000_000;
@@ -53,19 +54,24 @@ pub(super) fn duration(bytes: &[u8]) -> Result<Option<Duration>> {
     Ok((!time.is_zero()).then_some(time))
 }
 
-pub(super) fn of(value: i32) -> Vec<u8> {
-    value.to_ne_bytes().to_vec()
+pub(super) fn of(value: i32) -> Result<Vec<u8>> {
+    try_copy(&value.to_ne_bytes())
 }
 
-pub(super) fn of_linger(linger: Option<Duration>) -> Vec<u8> {
+/// Two values one behind the other.
+fn pair<const LENGTH: usize>(first: [u8; LENGTH], second: [u8; LENGTH]) -> Result<Vec<u8>> {
+    try_copy([first, second].as_flattened())
+}
+
+pub(super) fn of_linger(linger: Option<Duration>) -> Result<Vec<u8>> {
     let seconds = linger.map_or(0, |time| i32::try_from(time.as_secs()).unwrap_or(i32::MAX));
-    [i32::from(linger.is_some()).to_ne_bytes(), seconds.to_ne_bytes()].concat()
+    pair(i32::from(linger.is_some()).to_ne_bytes(), seconds.to_ne_bytes())
 }
 
-pub(super) fn of_duration(time: Option<Duration>) -> Vec<u8> {
+pub(super) fn of_duration(time: Option<Duration>) -> Result<Vec<u8>> {
     let time = time.unwrap_or_default();
     let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    [seconds.to_ne_bytes(), i64::from(time.subsec_micros()).to_ne_bytes()].concat()
+    pair(seconds.to_ne_bytes(), i64::from(time.subsec_micros()).to_ne_bytes())
 }
 
 #[cfg(test)]
@@ -81,17 +87,19 @@ mod tests {
         assert_eq!(byte_or_int(&[1, 2]), Err(Errno::EINVAL));
         assert_eq!(linger(&[1; 7]), Err(Errno::EINVAL));
         assert_eq!(duration(&[0; 15]), Err(Errno::EINVAL));
-        assert_eq!(unsigned(&of(-1)), Err(Errno::EINVAL));
+        assert_eq!(of(-1).and_then(|bytes| unsigned(&bytes)), Err(Errno::EINVAL));
     }
 
     #[test]
     fn times_come_back_as_they_were() {
         let time = Duration::from_micros(1_500_000);
-        assert_eq!(duration(&of_duration(Some(time))), Ok(Some(time)));
-        assert_eq!(duration(&of_duration(None)), Ok(None));
+        let through = |time| of_duration(time).and_then(|bytes| duration(&bytes));
+        assert_eq!(through(Some(time)), Ok(Some(time)));
+        assert_eq!(through(None), Ok(None));
         assert_eq!(duration(&[0xFF; 16]), Err(Errno::of(libc::EDOM)));
         let linger_time = Duration::from_secs(7);
-        assert_eq!(linger(&of_linger(Some(linger_time))), Ok(Some(linger_time)));
-        assert_eq!(linger(&of_linger(None)), Ok(None));
+        let through = |time| of_linger(time).and_then(|bytes| linger(&bytes));
+        assert_eq!(through(Some(linger_time)), Ok(Some(linger_time)));
+        assert_eq!(through(None), Ok(None));
     }
 }

@@ -10,6 +10,7 @@
 
 use crate::error::{Errno, Result};
 use crate::fork;
+use crate::memory::try_arc;
 use libc::{c_int, pollfd};
 use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -76,13 +77,14 @@ impl Borrowed {
         let pooled = POOL.try_lock().and_then(|mut pool| {
             if pool.generation != fork::generation() {
                 pool.generation = fork::generation();
-                pool.wakers.clear();
+                // Their numbers may have been closed by the child, and be others' now.
+                pool.wakers.drain(..).for_each(std::mem::forget);
             }
             pool.wakers.pop()
         });
         match pooled {
             Some(waker) => Ok(Borrowed(waker)),
-            None => Ok(Borrowed(Arc::new(Waker::new()?))),
+            None => Ok(Borrowed(try_arc(Waker::new()?)?)),
         }
     }
 

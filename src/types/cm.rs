@@ -203,7 +203,7 @@ pub const RDMA_OPTION_IB_PATH: c_int = 1;
 /// The Q_Key of UD queue pairs in port space UDP.
 pub const RDMA_UDP_QKEY: u32 = 0x0123_4567;
 
-// The same types as bindgen reads them from the C header of the build machine.
+// The same types as bindgen read them from the C header.
 const _: () = {
     assert!(size_of::<rdma_cm_id>() == size_of::<rdma_sys::rdma_cm_id>());
     assert!(offset_of!(rdma_cm_id, qp) == offset_of!(rdma_sys::rdma_cm_id, qp));

@@ -1,7 +1,7 @@
 //! The C types of the public headers, field for field.
 //!
 //! Names are C's own, so that the generated prototypes read as C programmers know them.
-//! Layouts are held against rdma-sys below and against the system's headers by `ctest/layout`.
+//! Layouts are held against rdma-sys in `cm` and against the system's headers by `ctest/headers/run layout`.
 
 mod address;
 mod cm;

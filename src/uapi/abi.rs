@@ -197,6 +197,16 @@ impl EventResponse {
     }
 }
 
+#[cfg(any(test, fuzzing))]
+/// See `crate::fuzz`.
+pub fn fuzz_event(bytes: &[u8]) {
+    let Ok((event, _)) = EventResponse::read_from_prefix(bytes) else { return };
+    let (conn, ud) = (event.conn(), event.ud());
+    assert!(usize::from(conn.private_data_len) <= conn.private_data.len());
+    assert!(usize::from(ud.private_data_len) <= ud.private_data.len());
+    let _ = (event.arg(), crate::qp::address_handle(&ud.ah_attr));
+}
+
 /// Reads a member of the union; the caller's types all fit, and anything else gives zeros.
 fn read_prefix<T: FromBytes>(bytes: &[u8]) -> T {
     T::read_from_prefix(bytes).map_or_else(|_| T::new_zeroed(), |(value, _)| value)

@@ -10,5 +10,9 @@ mod layout;
 mod netlink;
 mod node;
 
+#[cfg(any(test, fuzzing))]
+pub use abi::fuzz_event;
 pub(crate) use command::{call, send, takes_events, unless_unknown};
+#[cfg(any(test, fuzzing))]
+pub use netlink::fuzz_netlink;
 pub(crate) use node::open;

@@ -89,6 +89,14 @@ fn question(client: &str) -> Vec<u8> {
     message
 }
 
+#[cfg(any(test, fuzzing))]
+/// See `crate::fuzz`.
+pub fn fuzz_netlink(bytes: &[u8]) {
+    if let Ok(device) = parse(bytes) {
+        assert!(!device.name.is_empty() && !device.name.contains(['/', '\0']));
+    }
+}
+
 fn parse(message: &[u8]) -> Result<CharDevice> {
     let header = message.get(..HEADER_SIZE).ok_or(Errno::EBADMSG)?;
     let kind = u16::from_ne_bytes([header[4], header[5]]);

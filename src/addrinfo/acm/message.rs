@@ -158,6 +158,17 @@ pub(super) fn parse_reply(bytes: &[u8]) -> Option<Reply> {
     Some(reply)
 }
 
+#[cfg(any(test, fuzzing))]
+/// See `crate::fuzz`.
+pub fn fuzz_acm_reply(bytes: &[u8]) {
+    let announced = announced_length(bytes);
+    assert!(announced.is_none_or(|length| (HEADER..=MAX_MESSAGE).contains(&length)));
+    let Some(reply) = parse_reply(bytes) else { return };
+    assert_eq!(announced, Some(bytes.len()));
+    // Whole records, none of them made up.
+    assert!(reply.route.len().is_multiple_of(RECORD) && reply.route.len() <= bytes.len() - HEADER);
+}
+
 /// An address with port 0; `None` for the wildcard.
 fn address(kind: u16, info: &[u8]) -> Option<SocketAddress> {
     let (family, at, size, length) =

@@ -7,6 +7,8 @@
 mod connection;
 mod message;
 
+#[cfg(any(test, fuzzing))]
+pub use message::fuzz_acm_reply;
 pub(crate) use message::{PathRecord, Question, Reply};
 
 use crate::deadline;

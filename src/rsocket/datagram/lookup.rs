@@ -5,6 +5,7 @@ use super::Datagram;
 use super::peers::{Key, key};
 use crate::error::{Errno, Result};
 use crate::event;
+use crate::memory::try_arc;
 use crate::rsocket::owned_id::OwnedId;
 use crate::rsocket::service;
 use crate::rsocket::socket::{self, Socket};
@@ -43,14 +44,14 @@ impl Lookup {
         let id = OwnedId::for_datagrams()?;
         let fd = id.channel().file().fd()?;
         crate::rsocket::descriptor::set_non_blocking(fd)?;
-        let lookup = Arc::new(Lookup {
+        let lookup = try_arc(Lookup {
             fd,
             id,
             socket: Arc::downgrade(socket),
             peer: key(peer),
             domain,
             is_done: Mutex::new(false),
-        });
+        })?;
         let service = service::get()?;
         socket::enter(fd, Socket::Lookup(Arc::clone(&lookup)))?;
         let started = service
@@ -73,7 +74,7 @@ impl Lookup {
             };
             match step {
                 Ok(None) => {}
-                Ok(Some(handle)) => return self.end(Some(Arc::new(handle))),
+                Ok(Some(handle)) => return self.end(try_arc(handle).ok()),
                 Err(_) => return self.end(None),
             }
         }

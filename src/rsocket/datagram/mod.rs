@@ -15,6 +15,7 @@ mod transfer;
 mod udp;
 
 use super::config;
+use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
 use super::wait::Wake;
@@ -22,6 +23,7 @@ use super::waiting::{Source, identity};
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::memory::try_arc;
 use crate::types::SocketAddress;
 use crate::verbs::AddressHandle;
 use libc::{
@@ -32,7 +34,7 @@ use parking_lot::Mutex;
 use peers::{Key, Peers};
 use port::{Arrival, Port};
 use std::collections::VecDeque;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -70,11 +72,13 @@ struct Inner {
     /// Where datagrams without an address go.
     connected: Option<SocketAddress>,
     slots: (u32, u32),
+    /// As the preload library wants it: peers may be no rsockets, and datagrams as long as UDP's.
+    as_udp: bool,
     peers: Peers,
     ports: Vec<Port>,
     /// Addresses that belong to no device.
     without_port: Vec<SocketAddress>,
-    group: Option<OwnedFd>,
+    group: Option<Epoll>,
     arrived: VecDeque<Waiting>,
     /// Bytes of packets in `arrived`.
     held: usize,
@@ -86,22 +90,17 @@ impl Inner {
     fn progress(&mut self) {
         let Inner { ports, arrived, connected, .. } = self;
         for (place, port) in ports.iter_mut().enumerate() {
-            let mut unwanted = Vec::new();
             port.progress(|arrival, start| {
                 let header = packet::decode_slot(&start[..arrival.length.min(start.len())]);
                 let wanted = header.filter(|(from, _)| {
                     connected.as_ref().is_none_or(|connected| connected.is_same(from))
                 });
-                match wanted {
-                    Some((from, skip)) if arrived.try_reserve(1).is_ok() => {
-                        arrived.push_back(Waiting::InSlot { port: place, arrival, skip, from });
-                    }
-                    _ => unwanted.push(arrival.slot),
+                let wanted = wanted.filter(|_| arrived.try_reserve(1).is_ok());
+                if let Some((from, skip)) = wanted {
+                    arrived.push_back(Waiting::InSlot { port: place, arrival, skip, from });
                 }
+                wanted.is_some()
             });
-            for slot in unwanted {
-                port.release(slot);
-            }
         }
     }
 
@@ -147,7 +146,7 @@ impl Datagram {
         super::descriptor::set_close_on_exec(fd, close_on_exec)?;
         let config = config::get();
         let slots = |buffer: u32, queue: u32| (buffer / packet::SLOT as u32).clamp(4, queue.max(4));
-        let socket = Arc::new(Datagram {
+        let socket = try_arc(Datagram {
             owner: Owner::current(),
             public: AtomicBool::new(false),
             udp,
@@ -164,6 +163,7 @@ impl Datagram {
                     slots(config.send_buffer, config.send_queue),
                     slots(config.receive_buffer, config.receive_queue),
                 ),
+                as_udp: false,
                 peers: Peers::default(),
                 ports: Vec::new(),
                 without_port: Vec::new(),
@@ -173,15 +173,20 @@ impl Datagram {
                 most_held: config.receive_buffer as usize,
                 waiters: Vec::new(),
             }),
-        });
+        })?;
         let service = service::get()?;
         socket::enter(fd, Socket::Datagram(Arc::clone(&socket)))?;
         if let Err(error) = service.watch(fd) {
             drop(socket::leave(fd));
             return Err(error);
         }
-        socket.public.store(true, Ordering::Release);
+        socket.publish(true);
         Ok(fd)
+    }
+
+    /// Says whether the program knows the descriptor; whether it did before.
+    pub(super) fn publish(&self, on: bool) -> bool {
+        socket::publish(&self.public, on)
     }
 
     pub(super) fn is_public(&self) -> bool {
@@ -202,13 +207,31 @@ impl Datagram {
 
     pub(super) fn bind(&self, address: &SocketAddress) -> Result<()> {
         self.owner.check()?;
-        self.udp.bind(address)
+        self.udp.bind(address)?;
+        if !address.is_wildcard() {
+            // So that the first datagram does not wait for it.
+            self.open_port(&self.udp.local_name()?);
+        }
+        Ok(())
     }
 
     pub(super) fn connect(&self, address: &SocketAddress) -> Result<()> {
         self.owner.check()?;
         self.udp.connect(address)?;
         self.inner.lock().connected = Some(*address);
+        // What fails here is tried again with the first datagram, which tells the error.
+        let _ = self.source_for(address);
+        Ok(())
+    }
+
+    /// connect(2) to AF_UNSPEC.
+    pub(super) fn disconnect(&self) -> Result<()> {
+        self.owner.check()?;
+        self.udp.disconnect()?;
+        let mut inner = self.inner.lock();
+        inner.connected = None;
+        // The kernel may give it another port.
+        inner.peers.forget_sources();
         Ok(())
     }
 
@@ -239,10 +262,16 @@ impl Datagram {
         inner.readiness()
     }
 
-    /// The socket has left the table; what is left of it goes with its last user.
+    /// Ends the calls of others at once, and waits for what was sent; what is left of the socket goes
+    /// with its last user.
     pub(super) fn close(&self) {
         if !self.owner.is_ours() {
             return;
+        }
+        {
+            let mut inner = self.inner.lock();
+            inner.closed = true;
+            inner.wake();
         }
         let limit = Instant::now() + CLOSE_LIMIT;
         // Whatever ends the wait, there is nothing more to do about it.
@@ -251,11 +280,7 @@ impl Datagram {
             inner.progress();
             inner.ports.iter().all(Port::is_idle).then_some(Ok(()))
         });
-        let waiters = {
-            let mut inner = self.inner.lock();
-            inner.closed = true;
-            std::mem::take(&mut inner.waiters)
-        };
+        let waiters = std::mem::take(&mut self.inner.lock().waiters);
         for waiter in waiters {
             waiter.wake();
             waiter.closed();
@@ -293,11 +318,12 @@ impl Source for Datagram {
 
     fn arm(&self) -> Result<RawFd> {
         let mut inner = self.inner.lock();
+        let is_closing = inner.closed;
         for port in &mut inner.ports {
-            port.arm()?;
+            port.arm(is_closing)?;
         }
         match (&inner.group, &inner.ports[..]) {
-            (Some(group), _) => Ok(group.as_raw_fd()),
+            (Some(group), _) => Ok(group.fd()),
             (None, [only]) => Ok(only.event_fd()),
             (None, _) => Ok(-1),
         }

@@ -44,6 +44,8 @@ enum Search {
 pub(super) struct Peer {
     /// The local address that packets to it leave from.
     pub(super) local: Option<SocketAddress>,
+    /// It sends packets without our header, and wants none.
+    pub(super) is_plain: bool,
     /// Number of its queue pair, zero while unknown.
     number: u32,
     handle: Option<Arc<AddressHandle>>,
@@ -56,6 +58,7 @@ impl Peer {
     fn new(now: Instant) -> Peer {
         Peer {
             local: None,
+            is_plain: false,
             number: 0,
             handle: None,
             search: Search::None,
@@ -105,6 +108,13 @@ impl Peers {
         let peer = self.known.entry(key).or_insert_with(|| Peer::new(now));
         peer.used = now;
         Some(peer)
+    }
+
+    /// Local addresses are asked for anew.
+    pub(super) fn forget_sources(&mut self) {
+        for peer in self.known.values_mut() {
+            peer.local = None;
+        }
     }
 
     pub(super) fn knows(&self, key: &Key) -> bool {

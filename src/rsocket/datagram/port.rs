@@ -1,5 +1,6 @@
 //! The device side of a datagram rsocket at one local address: a UD queue pair with slots to send from
-//! and to receive into.
+//! and to receive into. Sends complete in a queue of their own, so that who waits for a datagram is not
+//! woken by what it sent itself.
 //!
 //! # Safety
 //! Posts work on regions that are dropped after the queue pair.
@@ -8,11 +9,13 @@
 use super::packet::SLOT;
 use crate::error::{Errno, Result};
 use crate::qp;
+use crate::rsocket::armed::Armed;
+use crate::rsocket::epoll::Epoll;
 use crate::rsocket::owned_id::OwnedId;
 use crate::rsocket::region::Region;
 use crate::types::{RDMA_UDP_QKEY, SocketAddress};
 use crate::verbs::{
-    AddressHandle, Completion, CompletionQueue, ProtectionDomain, QueuePair, Remote, Work,
+    AddressHandle, Completion, CompletionQueue, Context, ProtectionDomain, QueuePair, Remote, Work,
 };
 use crate::verbs_ext::LOCAL;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_wc_status, ibv_wr_opcode};
@@ -23,7 +26,6 @@ use std::sync::Arc;
 /// Room for the global routing header before each received datagram.
 const ROUTE_HEADER: usize = 40;
 const STRIDE: usize = (SLOT + ROUTE_HEADER).next_multiple_of(64);
-const RECEIVE: u64 = 1 << 32;
 const BATCH: usize = 16;
 
 /// A received datagram that still lies in its slot.
@@ -36,8 +38,9 @@ pub(super) struct Arrival {
 /// See the module text.
 pub(super) struct Port {
     queue_pair: QueuePair,
-    queue: CompletionQueue,
-    event_fd: RawFd,
+    arrivals: Events,
+    departures: Events,
+    group: Epoll,
     receive: Region,
     send: Region,
     local: SocketAddress,
@@ -46,7 +49,6 @@ pub(super) struct Port {
     free: Vec<u32>,
     /// Handles of datagrams on their way.
     in_use: Vec<Option<Arc<AddressHandle>>>,
-    armed: bool,
     // The last to go: it keeps the device and its domain.
     id: OwnedId,
 }
@@ -61,12 +63,13 @@ impl Port {
         let mtu = context.query_port(id.port_num())?.active_mtu;
         let receive = Region::map(domain, to_receive as usize * STRIDE, LOCAL)?;
         let send = Region::map(domain, to_send as usize * SLOT, LOCAL)?;
-        let queue = CompletionQueue::create(context, to_send + to_receive, std::ptr::null_mut())?;
-        let event_fd = queue.event_fd()?;
+        let arrivals = Events::create(context, to_receive)?;
+        let departures = Events::create(context, to_send)?;
+        let group = Epoll::group([arrivals.fd, departures.fd].into_iter())?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
-        attr.send_cq = queue.as_ptr();
-        attr.recv_cq = queue.as_ptr();
+        attr.send_cq = departures.queue.as_ptr();
+        attr.recv_cq = arrivals.queue.as_ptr();
         attr.qp_type = ibv_qp_type::IBV_QPT_UD;
         attr.sq_sig_all = 1;
         attr.cap.max_send_wr = to_send;
@@ -78,8 +81,9 @@ impl Port {
         let queue_pair = id.queue_pair().map(|pinned| *pinned).ok_or(Errno::EINVAL)?;
         let port = Port {
             queue_pair,
-            queue,
-            event_fd,
+            arrivals,
+            departures,
+            group,
             receive,
             send,
             local: *local,
@@ -87,7 +91,6 @@ impl Port {
             longest: SLOT.min(128 << mtu.min(5)),
             free: (0..to_send).collect(),
             in_use: (0..to_send).map(|_| None).collect(),
-            armed: false,
             id,
         };
         for slot in 0..to_receive {
@@ -113,7 +116,7 @@ impl Port {
     }
 
     pub(super) fn event_fd(&self) -> RawFd {
-        self.event_fd
+        self.group.fd()
     }
 
     pub(super) fn has_free_slot(&self) -> bool {
@@ -124,41 +127,33 @@ impl Port {
         self.free.len() == self.in_use.len()
     }
 
-    /// Takes what has completed; `arrived` gets each datagram with its bytes.
-    pub(super) fn progress(&mut self, mut arrived: impl FnMut(Arrival, &[u8; 64])) {
-        loop {
-            let mut found = [None; BATCH];
-            let mut count = 0;
-            let polled = self.queue.poll::<BATCH>(|completion| {
-                found[count] = Some(*completion);
-                count += 1;
-            });
-            if polled.is_err() {
-                return;
+    /// Takes what has completed; `arrived` gets each datagram with its first bytes, and says whether it
+    /// keeps the slot.
+    pub(super) fn progress(&mut self, mut arrived: impl FnMut(Arrival, &[u8; 64]) -> bool) {
+        let Port { departures, in_use, free, .. } = self;
+        departures.drain(|completion| {
+            let slot = completion.id as u32;
+            if let Some(handle) = in_use.get_mut(slot as usize) {
+                *handle = None;
+                free.push(slot);
             }
-            for completion in found.iter().flatten() {
-                self.completed(completion, &mut arrived);
-            }
-            if count < BATCH {
-                return;
-            }
-        }
+        });
+        self.arrivals.drain(|completion| self.arrived(completion, &mut arrived));
     }
 
-    fn completed(&mut self, completion: &Completion, arrived: &mut impl FnMut(Arrival, &[u8; 64])) {
+    fn arrived(
+        &self,
+        completion: &Completion,
+        arrived: &mut impl FnMut(Arrival, &[u8; 64]) -> bool,
+    ) {
         let slot = completion.id as u32;
-        if completion.id & RECEIVE == 0 {
-            if let Some(handle) = self.in_use.get_mut(slot as usize) {
-                *handle = None;
-                self.free.push(slot);
-            }
-            return;
-        }
         let good = completion.status == ibv_wc_status::IBV_WC_SUCCESS;
         match (completion.length as usize).checked_sub(ROUTE_HEADER) {
             Some(length) if good && length <= SLOT => {
                 let start = self.receive.read(slot as usize * STRIDE + ROUTE_HEADER);
-                arrived(Arrival { slot, length }, &start);
+                if !arrived(Arrival { slot, length }, &start) {
+                    self.release(slot);
+                }
             }
             _ if good => self.release(slot),
             // Flushed: the queue pair is at its end.
@@ -182,7 +177,7 @@ impl Port {
         let length = (SLOT + ROUTE_HEADER) as u32;
         let entries = [self.receive.entry(slot as usize * STRIDE, length)];
         // SAFETY: a slot of the region.
-        unsafe { self.queue_pair.post_receive(RECEIVE | u64::from(slot), &entries) }
+        unsafe { self.queue_pair.post_receive(u64::from(slot), &entries) }
     }
 
     /// Sends one datagram; `fill` writes it, header and all, to the slot.
@@ -214,18 +209,46 @@ impl Port {
         posted
     }
 
-    pub(super) fn arm(&mut self) -> Result<()> {
-        if !self.armed {
-            self.queue.arm()?;
-            self.armed = true;
+    /// Asks for an event with the next arrival; with the next departure only where somebody may wait
+    /// for that.
+    pub(super) fn arm(&mut self, is_closing: bool) -> Result<()> {
+        if is_closing || !self.has_free_slot() {
+            self.departures.arm()?;
         }
-        Ok(())
+        self.arrivals.arm()
     }
 
     pub(super) fn take_event(&mut self) -> bool {
-        let taken = self.queue.take_event().is_ok();
-        self.armed &= !taken;
-        taken
+        // Both, whatever the first says; one that was not asked has none.
+        (self.departures.armed.is_armed() && self.departures.take()) | self.arrivals.take()
+    }
+}
+
+/// A completion queue and its events.
+struct Events {
+    queue: CompletionQueue,
+    fd: RawFd,
+    armed: Armed,
+}
+
+impl Events {
+    fn create(context: Context, entries: u32) -> Result<Events> {
+        let queue = CompletionQueue::create(context, entries, std::ptr::null_mut())?;
+        let fd = queue.event_fd()?;
+        Ok(Events { queue, fd, armed: Armed::default() })
+    }
+
+    fn drain(&self, mut each: impl FnMut(&Completion)) {
+        while self.queue.poll::<BATCH>(&mut each) == Ok(BATCH) {}
+    }
+
+    fn arm(&mut self) -> Result<()> {
+        self.armed.arm(&self.queue)
+    }
+
+    /// Takes an event. False where there was none.
+    fn take(&mut self) -> bool {
+        self.armed.take_event(&self.queue)
     }
 }
 

@@ -8,6 +8,9 @@ use crate::rsocket::stream::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSI
 use crate::rsocket::value;
 use libc::{SO_ERROR, SO_RCVBUF, SO_RCVTIMEO, SO_SNDBUF, SO_SNDTIMEO, SOL_SOCKET, c_int};
 
+/// An option of our own, for the preload library; no number of the C library's is as high.
+const AS_UDP: c_int = 0x100;
+
 impl Datagram {
     pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
         self.owner.check()?;
@@ -38,6 +41,10 @@ impl Datagram {
     }
 
     fn set_device_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
+        if name == AS_UDP {
+            self.inner.lock().as_udp = value::flag(bytes)?;
+            return Ok(());
+        }
         let number = within(value::unsigned(bytes)?, MIN_QUEUE, MAX_QUEUE);
         let mut inner = self.inner.lock();
         if !inner.ports.is_empty() {
@@ -58,12 +65,12 @@ impl Datagram {
         self.owner.check()?;
         let mut inner = self.inner.lock();
         match (level, name) {
-            (SOL_RDMA, RDMA_SQSIZE) => Ok(value::of(inner.slots.0 as i32)),
-            (SOL_RDMA, RDMA_RQSIZE) => Ok(value::of(inner.slots.1 as i32)),
-            (SOL_RDMA, RDMA_INLINE) => Ok(value::of(0)),
+            (SOL_RDMA, RDMA_SQSIZE) => value::of(inner.slots.0 as i32),
+            (SOL_RDMA, RDMA_RQSIZE) => value::of(inner.slots.1 as i32),
+            (SOL_RDMA, RDMA_INLINE) => value::of(0),
             (SOL_RDMA, _) => Err(Errno::ENOPROTOOPT),
             (SOL_SOCKET, SO_ERROR) if inner.error.is_some() => {
-                Ok(value::of(inner.error.take().map_or(0, Errno::raw)))
+                value::of(inner.error.take().map_or(0, Errno::raw))
             }
             _ => self.udp.option(level, name),
         }

@@ -11,7 +11,9 @@ use super::port::Port;
 use super::udp;
 use super::{Datagram, Inner, MOST_PORTS, Waiting};
 use crate::error::{Errno, Result};
+use crate::memory::try_push;
 use crate::rsocket::buffers::Buffers;
+use crate::rsocket::epoll::Epoll;
 use crate::rsocket::socket::Received;
 use crate::rsocket::waiting::{self, Patience};
 use crate::types::SocketAddress;
@@ -23,6 +25,10 @@ use std::time::{Duration, Instant};
 const PACKETS: usize = 64;
 /// A header, a whole slot, and one byte that shows what is too long.
 const ROOM: usize = SLOT + 28 + 1;
+/// A UDP packet's data, less our header.
+const LONGEST: usize = 65507 - 28;
+/// Any packet.
+const PACKET: usize = 65536;
 
 impl Datagram {
     fn patience(&self, flags: c_int, limit: fn(&Inner) -> Option<Duration>) -> Patience {
@@ -77,7 +83,7 @@ impl Datagram {
         let local = self.source_for(&to)?;
         let header = packet::encode_slot(&local);
         let whole = length.checked_add(header.bytes().len()).ok_or(Errno::EMSGSIZE)?;
-        if whole > SLOT {
+        if whole > SLOT && (length > LONGEST || !self.inner.lock().as_udp) {
             return Err(Errno::EMSGSIZE);
         }
         let patience = self.patience(flags, |inner| inner.send_timeout);
@@ -126,13 +132,22 @@ impl Datagram {
         local: &SocketAddress,
         to: &SocketAddress,
     ) -> Result<()> {
-        let mut data = [0; SLOT];
-        let length = buffers.left().min(SLOT);
-        // SAFETY: a local of that length.
-        unsafe { buffers.gather(data.as_mut_ptr(), length) };
-        let number = self.inner.lock().number_at(local);
+        let mut data = crate::memory::try_vec(buffers.left())?;
+        let length = buffers.left();
+        // SAFETY: room for that many bytes, which are all written.
+        unsafe {
+            buffers.gather(data.as_mut_ptr(), length);
+            data.set_len(length);
+        }
+        let (number, is_plain) = {
+            let mut inner = self.inner.lock();
+            let peer = inner.peers.entry(key(to), Instant::now());
+            let is_plain = peer.is_some_and(|peer| peer.is_plain);
+            (inner.number_at(local), is_plain)
+        };
         let header = packet::encode_udp(Operation::Data, number, to);
-        match self.udp.send(header.bytes(), &data[..length], to) {
+        let header = if is_plain { &[] } else { header.bytes() };
+        match self.udp.send(header, &data, to) {
             // A full socket buffer drops, as the network would.
             Err(Errno::EAGAIN) => Ok(()),
             other => other,
@@ -140,7 +155,7 @@ impl Datagram {
     }
 
     /// The local address for a peer, and the queue pair there, made at first use.
-    fn source_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
+    pub(super) fn source_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
         let now = Instant::now();
         let known = self.inner.lock().peers.entry(key(to), now).and_then(|peer| peer.local);
         if let Some(local) = known {
@@ -164,7 +179,7 @@ impl Datagram {
     }
 
     /// Makes the queue pair of a local address; without a device UDP has to do.
-    fn open_port(&self, local: &SocketAddress) {
+    pub(super) fn open_port(&self, local: &SocketAddress) {
         let slots = {
             let inner = self.inner.lock();
             let is_known = inner.ports.iter().any(|port| port.local().is_same_host(local))
@@ -183,15 +198,23 @@ impl Datagram {
                 inner.wake();
             }
             Ok(_) => {}
-            Err(_) => inner.without_port.push(*local),
+            // Not remembered without memory: asked again with the next datagram.
+            Err(_) => drop(try_push(&mut inner.without_port, *local)),
         }
     }
 
     /// Reads the UDP socket; only the service thread calls this.
     pub(crate) fn take_packets(self: &Arc<Datagram>) {
-        let mut room = [0; ROOM];
+        let mut short = [0; ROOM];
+        let mut long = Vec::new();
+        let room = if self.inner.lock().as_udp && long.try_reserve_exact(PACKET).is_ok() {
+            long.resize(PACKET, 0);
+            &mut long[..]
+        } else {
+            &mut short[..]
+        };
         for _ in 0..PACKETS {
-            match self.udp.receive(&mut room) {
+            match self.udp.receive(room) {
                 Ok((length, from)) => self.packet(&room[..length], &from),
                 Err(Errno::EAGAIN | Errno::EINTR) => return,
                 Err(error) => {
@@ -208,12 +231,18 @@ impl Datagram {
     }
 
     fn packet(self: &Arc<Datagram>, packet: &[u8], from: &SocketAddress) {
-        let Some(header) = packet::decode_udp(packet) else { return };
+        let key = key(from);
+        let as_udp = self.inner.lock().as_udp;
+        let Some(header) = packet::decode_udp(packet) else {
+            if as_udp {
+                self.inner.lock().plain_packet(packet, from);
+            }
+            return;
+        };
         let data = &packet[header.length..];
-        if data.len() > SLOT {
+        if data.len() > SLOT && !as_udp {
             return;
         }
-        let key = key(from);
         let is_data = header.operation == Operation::Data;
         // A control packet answers one of ours; a stranger's means nothing.
         if !is_data && !self.inner.lock().peers.knows(&key) {
@@ -227,6 +256,9 @@ impl Datagram {
             // Without a queue pair of our own there is no way to search for.
             let told = if domain.is_some() { header.queue_pair } else { 0 };
             let search = inner.peers.told(key, told, Instant::now());
+            if let Some(peer) = inner.peers.entry(key, Instant::now()) {
+                peer.is_plain = false;
+            }
             if is_data {
                 inner.keep(data, from);
             }
@@ -250,7 +282,7 @@ impl Inner {
         if self.ports.try_reserve(1).is_ok() {
             self.ports.push(port);
             self.group = if self.ports.len() > 1 {
-                crate::rsocket::epoll::group(self.ports.iter().map(Port::event_fd)).ok()
+                Epoll::group(self.ports.iter().map(Port::event_fd)).ok()
             } else {
                 None
             };
@@ -265,6 +297,14 @@ impl Inner {
     fn domain_at(&self, local: &SocketAddress) -> Option<crate::verbs::ProtectionDomain> {
         let port = self.ports.iter().find(|port| port.local().is_same_host(local))?;
         port.domain().ok()
+    }
+
+    /// A packet of a peer that is no rsocket; it is answered in kind.
+    fn plain_packet(&mut self, packet: &[u8], from: &SocketAddress) {
+        if let Some(peer) = self.peers.entry(key(from), Instant::now()) {
+            peer.is_plain = true;
+        }
+        self.keep(packet, from);
     }
 
     /// Keeps a packet for the program, unless too much waits already.

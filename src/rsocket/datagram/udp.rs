@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
+use crate::memory::try_copy;
 use crate::types::SocketAddress;
 use libc::{SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, c_int, iovec, sockaddr_storage, socklen_t};
 use std::mem::{MaybeUninit, size_of};
@@ -41,6 +42,14 @@ impl UdpSocket {
         let raw = std::ptr::from_ref(address.storage()).cast();
         // SAFETY: as in `bind`.
         check(unsafe { libc::connect(self.fd(), raw, address.length() as socklen_t) })
+    }
+
+    pub(super) fn disconnect(&self) -> Result<()> {
+        // SAFETY: integers, valid when zero: AF_UNSPEC.
+        let nobody: sockaddr_storage = unsafe { MaybeUninit::zeroed().assume_init() };
+        let length = size_of::<libc::sockaddr>() as socklen_t;
+        // SAFETY: readable for that length.
+        check(unsafe { libc::connect(self.fd(), (&raw const nobody).cast(), length) })
     }
 
     pub(super) fn shutdown(&self, how: c_int) -> Result<()> {
@@ -111,14 +120,13 @@ impl UdpSocket {
     }
 
     pub(super) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
-        let mut bytes = vec![0; 256];
+        let mut bytes = [0; 256];
         let mut length = bytes.len() as socklen_t;
         // SAFETY: room of that length.
         check(unsafe {
             libc::getsockopt(self.fd(), level, name, bytes.as_mut_ptr().cast(), &raw mut length)
         })?;
-        bytes.truncate(length as usize);
-        Ok(bytes)
+        try_copy(bytes.get(..length as usize).ok_or(Errno::EIO)?)
     }
 }
 

@@ -5,8 +5,9 @@ use super::{Phase, Stream};
 use crate::conn::Parameters;
 use crate::error::{Errno, Result};
 use crate::event::{self, Message};
+use crate::memory::try_copy;
 use crate::option;
-use crate::rsocket::wire::{ConnectionData, IB_HEADER};
+use crate::rsocket::wire::{CONNECTION_DATA, ConnectionData, IB_HEADER};
 use crate::types::*;
 
 /// Address resolution starts with this limit and doubles it with each further try.
@@ -30,6 +31,7 @@ impl Attempt {
 
 impl Stream {
     pub(crate) fn connect(&self, destination: &SocketAddress) -> Result<()> {
+        self.check()?;
         if destination.family() != self.family {
             return Err(Errno::EAFNOSUPPORT);
         }
@@ -122,7 +124,7 @@ impl Stream {
     fn find_route(&self) -> Result<()> {
         let (route, timeout) = {
             let inner = self.inner.lock();
-            (inner.options.route.clone(), inner.attempt.timeout())
+            (try_copy(&inner.route)?, inner.attempt.timeout())
         };
         if route.is_empty() {
             self.id.resolve_route(timeout)
@@ -146,18 +148,17 @@ impl Stream {
     }
 
     fn ask(&self) -> Result<()> {
-        let options = self.inner.lock().options.clone();
+        let options = self.inner.lock().options;
         let link = Link::create(self.id, &options)?;
         let own = link.endpoint.connection_data().encode();
-        let mut data = Vec::with_capacity(IB_HEADER + own.len());
-        if self.family == AF_IB {
-            data.resize(IB_HEADER, 0);
-        }
-        data.extend_from_slice(&own);
+        // Native addresses leave room for a header of their own.
+        let mut data = [0; IB_HEADER + CONNECTION_DATA];
+        data[IB_HEADER..].copy_from_slice(&own);
+        let unused = if self.family == AF_IB { 0 } else { IB_HEADER };
         let split = link.endpoint.sizes().split;
         self.inner.lock().link = Some(link);
         self.id.connect(Some(&Parameters {
-            private_data: &data,
+            private_data: &data[unused..],
             responder_resources: 0,
             initiator_depth: u8::from(split),
             flow_control: 1,

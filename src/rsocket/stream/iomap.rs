@@ -113,6 +113,7 @@ impl Stream {
                 map.start == start as usize && (map.length == length || length == 0)
             });
             let at = at.ok_or(Errno::EINVAL)?;
+            inner.iomaps.untold.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
             let map = &mut inner.iomaps.maps[at];
             map.users -= 1;
             if map.users > 0 {
@@ -177,8 +178,7 @@ impl Inner {
             let Some(from) = link.flow.take_iomap(IOMAP_ENTRY as u32) else { break };
             self.iomaps.untold.remove(0);
             if let Err(error) = link.endpoint.post_iomap(from, index, &entry) {
-                link.fail(error);
-                return Err(error);
+                return Err(self.broken(error));
             }
         }
         Ok(())
@@ -203,8 +203,7 @@ impl Inner {
             }
         }
         if let Err(error) = link.endpoint.post_direct(from, bytes, address, key) {
-            link.fail(error);
-            return Err(error);
+            return Err(self.broken(error));
         }
         Ok(bytes as usize)
     }

@@ -14,11 +14,14 @@ impl Stream {
             let on = inner.options.keep_alive && inner.phase == Phase::Connected;
             on.then_some(inner.options.keep_idle)
         };
-        let (Some(idle), Ok(service)) = (idle, service::get()) else { return };
+        let Ok(service) = service::get() else { return };
+        // Also ends the limit of a handshake that is over.
+        let Some(idle) = idle else { return service.call_no_more(self.fd) };
         let Some(time) = Instant::now().checked_add(Duration::from_secs(idle.into())) else {
             return;
         };
-        service.call_at(time, self.fd);
+        // Without memory for it there is no keep-alive; data finds a dead peer as well.
+        let _ = service.call_at(time, self.fd);
     }
 
     pub(super) fn keep_alive(&self) {

@@ -5,6 +5,7 @@ use super::options::Options;
 use crate::error::{Errno, Result};
 use crate::id::Id;
 use crate::memory::try_vec;
+use crate::rsocket::armed::Armed;
 use crate::rsocket::flow::{Event, Flow, Tag};
 use crate::rsocket::wire::{ConnectionData, Message};
 use crate::verbs::Completion;
@@ -31,8 +32,7 @@ pub(super) struct Link {
     pub(super) peer: Peer,
     /// Why nothing can be sent or received any more.
     pub(super) failure: Option<Errno>,
-    /// An event was asked for and not seen yet.
-    armed: bool,
+    armed: Armed,
     /// Room for what a look finds; empty between two.
     found: Vec<Completion>,
 }
@@ -42,7 +42,7 @@ impl Link {
         let endpoint = Endpoint::create(id, options)?;
         let flow = Flow::new(endpoint.sizes());
         let found = try_vec(BATCH)?;
-        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: false, found })
+        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: Armed::default(), found })
     }
 
     pub(super) fn connect(&mut self, peer: &ConnectionData) {
@@ -55,11 +55,13 @@ impl Link {
         self.failure.is_none() && self.peer < Peer::Gone
     }
 
-    /// The connection is over.
+    /// The connection is over. As TCP, a peer that had ended its own side is not missed.
     pub(super) fn lose(&mut self) {
-        if self.peer < Peer::Gone {
-            self.peer = Peer::Lost;
-        }
+        self.peer = match self.peer {
+            Peer::Open => Peer::Lost,
+            Peer::ShutDown => Peer::Gone,
+            over => over,
+        };
     }
 
     pub(super) fn fail(&mut self, error: Errno) {
@@ -146,20 +148,12 @@ impl Link {
 
     /// Asks for an event with the next completion; progress must follow before any sleep.
     pub(super) fn arm(&mut self) -> Result<()> {
-        if !self.armed {
-            self.endpoint.queue().arm()?;
-            self.armed = true;
-        }
-        Ok(())
+        self.armed.arm(self.endpoint.queue())
     }
 
     /// Takes the event that made the descriptor readable. False when another thread was first.
     pub(super) fn take_event(&mut self) -> bool {
-        let taken = self.endpoint.queue().take_event().is_ok();
-        if taken {
-            self.armed = false;
-        }
-        taken
+        self.armed.take_event(self.endpoint.queue())
     }
 
     pub(super) fn send_control(&mut self, message: Message) -> bool {

@@ -9,6 +9,7 @@ use crate::error::{Errno, Result};
 use crate::event::{self, Channel, Message};
 use crate::id::Id;
 use crate::log;
+use crate::memory::try_push;
 use crate::rsocket::service;
 use crate::rsocket::socket::{self, Socket};
 use crate::rsocket::wire::{ConnectionData, IB_HEADER};
@@ -49,6 +50,7 @@ impl Accepting {
 
 impl Stream {
     pub(crate) fn listen(&self, backlog: i32) -> Result<()> {
+        self.check()?;
         let backlog = usize::try_from(backlog).unwrap_or(0).clamp(1, MAX_BACKLOG);
         {
             let mut inner = self.inner.lock();
@@ -78,16 +80,18 @@ impl Stream {
 
     /// The next connection's descriptor and its peer.
     pub(crate) fn accept(&self, close_on_exec: bool) -> Result<(RawFd, Option<SocketAddress>)> {
+        self.check()?;
         let limit = {
             let inner = self.inner.lock();
-            if inner.phase != Phase::Listening {
+            if !matches!(inner.phase, Phase::Listening | Phase::Failed) {
                 return Err(Errno::EINVAL);
             }
             inner.options.receive_timeout
         };
         let child = self.wait_for(self.is_non_blocking(), limit, |inner| {
             if inner.phase != Phase::Listening {
-                return Some(Err(Errno::EINVAL));
+                // A listener whose device was removed says so, once.
+                return Some(Err(inner.take_error().err().unwrap_or(Errno::EINVAL)));
             }
             let child = inner.accepting.queue.pop_front()?;
             Some(Ok((child, std::mem::take(&mut inner.accepting.paused))))
@@ -98,7 +102,7 @@ impl Stream {
         }
         crate::rsocket::descriptor::set_close_on_exec(child.fd, close_on_exec)?;
         let peer = child.inner.lock().peer;
-        child.public.store(true, std::sync::atomic::Ordering::Release);
+        child.publish(true);
         Ok((child.fd, peer))
     }
 
@@ -150,20 +154,24 @@ impl Stream {
                 return Err(error);
             }
         };
-        let options = self.inner.lock().options.inherited();
+        let options = self.inner.lock().options;
         let mut inner = Inner::new(options, Phase::Accepting);
         inner.accepting.listener = Some(self.fd);
         let child = Stream::assemble(self.family, id, channel, inner)?;
         child.share_port();
-        let answered = child.answer_with(message);
+        let answered = self.keep_pending(child.fd).and_then(|()| child.answer_with(message));
         if answered.is_err() {
+            self.inner.lock().accepting.pending.retain(|fd| *fd != child.fd);
             let _ = id.reject(&[], 0);
             drop(socket::leave(child.fd));
-            return answered;
         }
-        self.inner.lock().accepting.pending.push(child.fd);
-        service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child.fd);
-        Ok(())
+        answered
+    }
+
+    /// Before the client hears of it: what needs memory comes first.
+    fn keep_pending(&self, child: RawFd) -> Result<()> {
+        try_push(&mut self.inner.lock().accepting.pending, child)?;
+        service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child)
     }
 
     /// A connection does not keep the port from a later listener, where its own listener shared it.
@@ -178,7 +186,7 @@ impl Stream {
         let skipped = if self.family == AF_IB { IB_HEADER } else { 0 };
         let data = message.private_data().get(skipped..).ok_or(Errno::EPROTO)?;
         let data = ConnectionData::decode(data)?;
-        let options = self.inner.lock().options.clone();
+        let options = self.inner.lock().options;
         let mut link = Link::create(self.id, &options)?;
         link.connect(&data);
         let own = link.endpoint.connection_data().encode();
@@ -214,10 +222,12 @@ impl Stream {
         };
         let queued = with_listener(listener, |inner| {
             inner.accepting.pending.retain(|fd| *fd != self.fd);
-            inner.accepting.queue.push_back(own);
-            inner.wake();
+            inner.accepting.queue.try_reserve(1).is_ok().then(|| {
+                inner.accepting.queue.push_back(own);
+                inner.wake();
+            })
         });
-        if queued.is_none() {
+        if queued.flatten().is_none() {
             drop(socket::leave(self.fd));
             return;
         }

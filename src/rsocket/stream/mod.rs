@@ -27,6 +27,7 @@ use crate::error::{Errno, Result};
 use crate::event::Channel;
 use crate::fork::Owner;
 use crate::id::{self, Id};
+use crate::memory::try_arc;
 use crate::types::{RDMA_PS_TCP, SocketAddress};
 use iomap::Iomaps;
 use link::Link;
@@ -68,6 +69,8 @@ enum Phase {
 struct Inner {
     phase: Phase,
     options: Options,
+    /// A path record for the connection, as `struct ibv_path_data`.
+    route: Vec<u8>,
     non_blocking: bool,
     /// The first error that nobody has been told of (SO_ERROR).
     error: Option<Errno>,
@@ -92,6 +95,7 @@ impl Inner {
         Inner {
             phase,
             options,
+            route: Vec::new(),
             non_blocking: false,
             error: None,
             link: None,
@@ -120,6 +124,15 @@ impl Inner {
             self.failure_told = true;
             self.error.get_or_insert(failure);
         }
+    }
+
+    /// Ends the connection for an error that the caller is told now, and nobody again.
+    fn broken(&mut self, error: Errno) -> Errno {
+        if let Some(link) = &mut self.link {
+            link.fail(error);
+            self.failure_told = true;
+        }
+        error
     }
 
     fn wake(&self) {
@@ -153,7 +166,7 @@ impl Stream {
         let stream = stream?;
         stream.inner.lock().non_blocking = non_blocking;
         super::descriptor::set_close_on_exec(stream.fd, close_on_exec)?;
-        stream.public.store(true, Ordering::Release);
+        stream.publish(true);
         Ok(stream.fd)
     }
 
@@ -165,7 +178,7 @@ impl Stream {
         inner: Inner,
     ) -> Result<Arc<Stream>> {
         let fd = channel.file().fd()?;
-        let stream = Arc::new(Stream {
+        let stream = try_arc(Stream {
             fd,
             family,
             owner: Owner::current(),
@@ -173,7 +186,7 @@ impl Stream {
             id,
             channel: Some(channel),
             inner: Mutex::new(inner),
-        });
+        })?;
         super::descriptor::set_non_blocking(fd)?;
         let service = service::get()?;
         socket::enter(fd, Socket::Stream(Arc::clone(&stream)))?;
@@ -186,6 +199,11 @@ impl Stream {
 
     pub(super) fn fd(&self) -> RawFd {
         self.fd
+    }
+
+    /// Says whether the program knows the descriptor; whether it did before.
+    pub(super) fn publish(&self, on: bool) -> bool {
+        socket::publish(&self.public, on)
     }
 
     pub(super) fn is_public(&self) -> bool {
@@ -206,6 +224,7 @@ impl Stream {
     }
 
     pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
+        self.check()?;
         if address.family() != self.family {
             return Err(Errno::EAFNOSUPPORT);
         }

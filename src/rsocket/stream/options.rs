@@ -4,7 +4,7 @@ use crate::rsocket::config;
 use std::time::Duration;
 
 /// See the module text.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Options {
     pub(crate) receive_buffer: u32,
     pub(crate) send_buffer: u32,
@@ -25,8 +25,6 @@ pub(crate) struct Options {
     pub(crate) keep_count: u32,
     pub(crate) receive_timeout: Option<Duration>,
     pub(crate) send_timeout: Option<Duration>,
-    /// A path record for the connection, as `struct ibv_path_data`.
-    pub(crate) route: Vec<u8>,
 }
 
 impl Options {
@@ -54,12 +52,6 @@ impl Options {
             keep_count: 9,
             receive_timeout: None,
             send_timeout: None,
-            route: Vec::new(),
         }
-    }
-
-    /// What a connection takes over from the socket that listens for it.
-    pub(crate) fn inherited(&self) -> Options {
-        Options { route: Vec::new(), ..self.clone() }
     }
 }

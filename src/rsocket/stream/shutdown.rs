@@ -8,9 +8,10 @@ use super::link::Peer;
 use super::{Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::id::Id;
+use crate::rsocket::waiting;
 use crate::rsocket::wire::Message;
 use libc::{SHUT_RD, SHUT_RDWR, SHUT_WR, c_int};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a close waits for what was sent, where SO_LINGER says nothing. Data is in the device by
 /// then; only a peer that does not answer at all makes this long.
@@ -66,8 +67,12 @@ impl Stream {
         };
         let Some(message) = message else { return };
         let mut told = false;
-        // Whatever ends the wait, there is nothing more to do about it.
-        let _ = self.wait_until(Some(limit), |inner| {
+        let deadline = Instant::now().checked_add(limit);
+        // Whatever ends the wait, there is nothing more to do about it. A socket that is being closed
+        // has ended the calls of others, but not this one.
+        let _ = waiting::sleep_until(self, deadline, || {
+            let mut inner = self.inner.lock();
+            inner.progress();
             let Some(link) = &mut inner.link else { return Some(Ok(())) };
             if !link.is_alive() {
                 return Some(Ok(()));
@@ -89,16 +94,19 @@ impl Stream {
         inner.wake();
     }
 
-    /// rclose: the socket has left the table; what is left of it goes with its last user.
+    /// rclose: ends the calls of others at once, then the connection; what is left of the socket goes
+    /// with its last user.
     pub(crate) fn close(&self) {
         if !self.owner.is_ours() {
             return;
         }
-        self.drop_unaccepted();
         let (phase, linger) = {
-            let inner = self.inner.lock();
+            let mut inner = self.inner.lock();
+            inner.closed = true;
+            inner.wake();
             (inner.phase, inner.options.linger)
         };
+        self.drop_unaccepted();
         if phase == Phase::Connected {
             match linger {
                 Some(Duration::ZERO) => {}

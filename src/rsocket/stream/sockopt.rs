@@ -3,6 +3,7 @@
 use super::link::Peer;
 use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
+use crate::memory::try_copy;
 use crate::option;
 use crate::rsocket::config::{MAX_BUFFER, MAX_INLINE, MAX_QUEUE, MIN_BUFFER, MIN_QUEUE, within};
 use crate::rsocket::value;
@@ -134,7 +135,7 @@ impl Stream {
                 if bytes.is_empty() || !bytes.len().is_multiple_of(PATH_DATA) {
                     return Err(Errno::EINVAL);
                 }
-                inner.options.route = bytes.to_vec();
+                inner.route = try_copy(bytes)?;
             }
             _ => return Err(Errno::ENOPROTOOPT),
         }
@@ -147,43 +148,41 @@ impl Stream {
         let mut inner = self.inner.lock();
         if (level, name) == (SOL_SOCKET, SO_ERROR) {
             inner.progress();
-            return Ok(value::of(inner.error.take().map_or(0, Errno::raw)));
+            return value::of(inner.error.take().map_or(0, Errno::raw));
         }
         let options = &inner.options;
-        let number = |value: u32| Ok(value::of(value as i32));
+        let number = |value: u32| value::of(value as i32);
         match (level, name) {
-            (SOL_SOCKET, SO_TYPE) => Ok(value::of(SOCK_STREAM)),
-            (SOL_SOCKET, SO_DOMAIN) => Ok(value::of(self.family)),
-            (SOL_SOCKET, SO_PROTOCOL) => Ok(value::of(IPPROTO_TCP)),
-            (SOL_SOCKET, SO_ACCEPTCONN) => {
-                Ok(value::of(i32::from(inner.phase == Phase::Listening)))
-            }
-            (SOL_SOCKET, SO_REUSEADDR) => Ok(value::of(i32::from(options.reuse_address))),
-            (SOL_SOCKET, SO_KEEPALIVE) => Ok(value::of(i32::from(options.keep_alive))),
-            (SOL_SOCKET, SO_OOBINLINE) => Ok(value::of(i32::from(options.out_of_band_inline))),
+            (SOL_SOCKET, SO_TYPE) => value::of(SOCK_STREAM),
+            (SOL_SOCKET, SO_DOMAIN) => value::of(self.family),
+            (SOL_SOCKET, SO_PROTOCOL) => value::of(IPPROTO_TCP),
+            (SOL_SOCKET, SO_ACCEPTCONN) => value::of(i32::from(inner.phase == Phase::Listening)),
+            (SOL_SOCKET, SO_REUSEADDR) => value::of(i32::from(options.reuse_address)),
+            (SOL_SOCKET, SO_KEEPALIVE) => value::of(i32::from(options.keep_alive)),
+            (SOL_SOCKET, SO_OOBINLINE) => value::of(i32::from(options.out_of_band_inline)),
             (SOL_SOCKET, SO_RCVBUF) => number(options.receive_buffer),
             (SOL_SOCKET, SO_SNDBUF) => number(options.send_buffer),
-            (SOL_SOCKET, SO_RCVLOWAT | SO_SNDLOWAT) => Ok(value::of(1)),
-            (SOL_SOCKET, SO_REUSEPORT | SO_PRIORITY | SO_BROADCAST) => Ok(value::of(0)),
-            (SOL_SOCKET, SO_LINGER) => Ok(value::of_linger(options.linger)),
-            (SOL_SOCKET, SO_RCVTIMEO) => Ok(value::of_duration(options.receive_timeout)),
-            (SOL_SOCKET, SO_SNDTIMEO) => Ok(value::of_duration(options.send_timeout)),
-            (IPPROTO_TCP, TCP_NODELAY) => Ok(value::of(i32::from(options.no_delay))),
+            (SOL_SOCKET, SO_RCVLOWAT | SO_SNDLOWAT) => value::of(1),
+            (SOL_SOCKET, SO_REUSEPORT | SO_PRIORITY | SO_BROADCAST) => value::of(0),
+            (SOL_SOCKET, SO_LINGER) => value::of_linger(options.linger),
+            (SOL_SOCKET, SO_RCVTIMEO) => value::of_duration(options.receive_timeout),
+            (SOL_SOCKET, SO_SNDTIMEO) => value::of_duration(options.send_timeout),
+            (IPPROTO_TCP, TCP_NODELAY) => value::of(i32::from(options.no_delay)),
             (IPPROTO_TCP, TCP_KEEPIDLE) => number(options.keep_idle),
             (IPPROTO_TCP, TCP_KEEPINTVL) => number(options.keep_interval),
             (IPPROTO_TCP, TCP_KEEPCNT) => number(options.keep_count),
-            (IPPROTO_TCP, TCP_MAXSEG) => Ok(value::of(DEFAULT_SEGMENT)),
-            (IPPROTO_TCP, TCP_INFO) => Ok(inner.tcp_info()),
-            (IPPROTO_TCP, TCP_CORK | TCP_QUICKACK) => Ok(value::of(0)),
+            (IPPROTO_TCP, TCP_MAXSEG) => value::of(DEFAULT_SEGMENT),
+            (IPPROTO_TCP, TCP_INFO) => try_copy(&inner.tcp_info()),
+            (IPPROTO_TCP, TCP_CORK | TCP_QUICKACK) => value::of(0),
             (IPPROTO_IP, IP_TOS) | (IPPROTO_IPV6, IPV6_TCLASS) => {
                 number(options.type_of_service.into())
             }
-            (IPPROTO_IPV6, IPV6_V6ONLY) => Ok(value::of(i32::from(options.only_ipv6))),
+            (IPPROTO_IPV6, IPV6_V6ONLY) => value::of(i32::from(options.only_ipv6)),
             (SOL_RDMA, RDMA_SQSIZE) => number(options.send_queue),
             (SOL_RDMA, RDMA_RQSIZE) => number(options.receive_queue),
             (SOL_RDMA, RDMA_INLINE) => number(options.inline),
             (SOL_RDMA, RDMA_IOMAPSIZE) => number(options.iomap_size.into()),
-            (SOL_RDMA, RDMA_ROUTE) => Ok(options.route.clone()),
+            (SOL_RDMA, RDMA_ROUTE) => try_copy(&inner.route),
             _ => Err(Errno::ENOPROTOOPT),
         }
     }
@@ -191,14 +190,14 @@ impl Stream {
 
 impl Inner {
     /// `struct tcp_info` with the state, and what is on its way.
-    fn tcp_info(&self) -> Vec<u8> {
+    fn tcp_info(&self) -> [u8; TCP_INFO_SIZE] {
         const ESTABLISHED: u8 = 1;
         const SYN_SENT: u8 = 2;
         const FIN_WAIT: u8 = 5;
         const CLOSE: u8 = 7;
         const CLOSE_WAIT: u8 = 8;
         const LISTEN: u8 = 10;
-        let mut info = vec![0; TCP_INFO_SIZE];
+        let mut info = [0; TCP_INFO_SIZE];
         info[0] = match (self.phase, &self.link) {
             (Phase::Listening, _) => LISTEN,
             (Phase::Connecting | Phase::Accepting, _) => SYN_SENT,

@@ -42,12 +42,13 @@ impl Stream {
             if done > 0 {
                 inner.progress();
             }
+            // As TCP: an error is told before the end.
+            if let (0, Err(error)) = (done, inner.take_error()) {
+                return Some(Err(error));
+            }
             let ended = done == 0 && wanted > 0 && inner.at_end();
             let enough = if whole { done == wanted || inner.at_end() } else { done > 0 };
-            if ended || enough || wanted == 0 {
-                return Some(Ok(()));
-            }
-            inner.take_error().err().map(Err)
+            (ended || enough || wanted == 0).then_some(Ok(()))
         });
         match received {
             Ok(()) => Ok(done),
@@ -129,10 +130,11 @@ impl Inner {
     }
 
     pub(super) fn check_writable(&mut self) -> Result<()> {
+        // As TCP: what happened comes before what follows from it.
+        self.take_error()?;
         if self.write_shut {
             return Err(Errno::EPIPE);
         }
-        self.take_error()?;
         let Some(link) = &mut self.link else { return Err(Errno::ENOTCONN) };
         if link.peer == Peer::Lost {
             // The first to hear of it hears why.
@@ -204,8 +206,7 @@ impl Inner {
             link.endpoint.post_data(&transfer, bytes)
         };
         if let Err(error) = posted {
-            link.fail(error);
-            return Err(error);
+            return Err(self.broken(error));
         }
         Ok(bytes as usize)
     }

@@ -1,0 +1,295 @@
+/* What happens when a device, the kernel or an event fails: an errno in bounded time, nothing left behind, and
+ * other sockets that go on. On the stand-in alone, whose answers can be bent. */
+#include "check.h"
+#include "rdmafake.h"
+#include <infiniband/verbs.h>
+
+static int (*script)(const char *);
+static void (*forget)(void);
+static void (*alive)(struct rdmafake_live *);
+static int (*take_away)(const char *), (*bring_back)(const char *), (*async)(const char *, int, int);
+
+static char buf[200000];
+static int port = 7600;
+
+/* The result of a connect, as errno; 0 when it succeeded. */
+static int dial_errno(int to, int *fd)
+{
+	struct sockaddr_in sin = address(to);
+	struct timeval limit = { 3, 0 };
+
+	*fd = rsocket(AF_INET, SOCK_STREAM, 0);
+	rsetsockopt(*fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+	errno = 0;
+	return rconnect(*fd, (struct sockaddr *)&sin, sizeof sin) ? errno : 0;
+}
+
+struct acceptor {
+	int listener, fd, error;
+};
+
+static void *accept_one(void *arg)
+{
+	struct acceptor *acceptor = arg;
+
+	errno = 0;
+	acceptor->fd = raccept(acceptor->listener, NULL, NULL);
+	acceptor->error = errno;
+	return NULL;
+}
+
+/* Both sides of a connect while a rule is in force; then the same without it. */
+static void connect_under(const char *rule, int want)
+{
+	char name[200];
+	int server = listener(port, 8), client, error;
+	struct timeval limit = { 1, 0 };
+	struct acceptor acceptor = { server, -1, 0 };
+	struct rdmafake_live before, after;
+	double start = now();
+
+	rsetsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	alive(&before);
+	if (script(rule)) {
+		printf("not-ok bad rule: %s\n", rule);
+		failures++;
+	}
+	error = dial_errno(port, &client);
+	snprintf(name, sizeof name, "%s: connect", rule);
+	if (want >= 0)
+		CHECK(name, error, want, 0);
+	accept_one(&acceptor);
+	snprintf(name, sizeof name, "%s: in time", rule);
+	CHECK_TRUE(name, now() - start < 6);
+	rclose(client);
+	if (acceptor.fd >= 0)
+		rclose(acceptor.fd);
+	forget();
+	usleep(50000);
+	alive(&after);
+	snprintf(name, sizeof name, "%s: nothing left", rule);
+	CHECK(name, (after.qps - before.qps) + (after.cqs - before.cqs) + (after.mrs - before.mrs) +
+			    (after.channels_cq - before.channels_cq) + (after.ids - before.ids),
+	      0, 0);
+	error = dial_errno(port, &client);
+	accept_one(&acceptor);
+	snprintf(name, sizeof name, "%s: the next one", rule);
+	CHECK(name, error * 100 + (acceptor.fd < 0), 0, 0);
+	rclose(client);
+	rclose(acceptor.fd);
+	rclose(server);
+	port++;
+}
+
+static void connecting(void)
+{
+	/* Verbs of the active side come first. */
+	connect_under("verbs create_cq errno=ENOMEM", ENOMEM);
+	connect_under("verbs create_comp_channel errno=EMFILE", EMFILE);
+	connect_under("verbs reg_mr errno=ENOMEM", ENOMEM);
+	connect_under("verbs reg_mr errno=EPERM nth=2", EPERM);
+	connect_under("verbs create_qp errno=EINVAL", EINVAL);
+	connect_under("verbs modify_qp errno=EIO", EIO);
+	connect_under("verbs post_recv errno=ENOMEM", ENOMEM);
+	connect_under("verbs query_device errno=EIO", EIO);
+	/* Those of the passive side, behind them. */
+	connect_under("verbs create_cq errno=ENOMEM nth=2", ECONNREFUSED);
+	connect_under("verbs reg_mr errno=ENOMEM nth=3", ECONNREFUSED);
+	connect_under("verbs reg_mr errno=ENOMEM nth=4", ECONNREFUSED);
+	connect_under("verbs create_qp errno=ENOMEM nth=2", ECONNREFUSED);
+	connect_under("verbs post_recv errno=ENOMEM nth=400", ECONNREFUSED);
+	/* The kernel's commands. */
+	connect_under("fail RESOLVE_ADDR errno=ENETUNREACH", ENETUNREACH);
+	connect_under("fail RESOLVE_ROUTE errno=EHOSTUNREACH", EHOSTUNREACH);
+	connect_under("fail CONNECT errno=EADDRNOTAVAIL", EADDRNOTAVAIL);
+	connect_under("fail ACCEPT errno=ENOMEM", ECONNREFUSED);
+	connect_under("fail MIGRATE_ID errno=ENOMEM", ECONNREFUSED);
+	connect_under("fail INIT_QP_ATTR errno=EINVAL", ECONNREFUSED);
+	/* Events that come differently, or never. */
+	connect_under("drop ADDR_RESOLVED; inject RESOLVE_ADDR event=ADDR_ERROR status=-113", EHOSTUNREACH);
+	connect_under("inject CONNECT event=REJECTED status=28", ECONNREFUSED);
+	connect_under("inject CONNECT event=UNREACHABLE status=-110", ETIMEDOUT);
+	connect_under("drop ADDR_RESOLVED", EINPROGRESS);
+	connect_under("drop ROUTE_RESOLVED", EINPROGRESS);
+	connect_under("drop CONNECT_REQUEST", EINPROGRESS);
+}
+
+/* Connection data that no rsocket sends. The request's private data starts at byte 28 of the event. */
+static void hostile_data(void)
+{
+	static const char *const cases[] = {
+		/* another version */
+		"patch GET_EVENT always off=28 hex=02",
+		/* no version */
+		"patch GET_EVENT always off=28 hex=00",
+		/* no target entries */
+		"patch GET_EVENT always off=48 hex=00000000",
+		/* one target entry */
+		"patch GET_EVENT always off=48 hex=00000001",
+		/* too many */
+		"patch GET_EVENT always off=48 hex=ffffffff",
+		/* a target list beyond the end of memory */
+		"patch GET_EVENT always off=36 hex=ffffffffffffffe8",
+		/* a buffer beyond the end of memory */
+		"patch GET_EVENT always off=52 hex=ffffffffffffffff; patch GET_EVENT always off=64 hex=ffffffff",
+	};
+
+	for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		connect_under(cases[i], ECONNREFUSED);
+}
+
+static void connected(const char *rule, int want)
+{
+	int fds[2];
+	char name[200];
+	double start;
+	long n;
+
+	pair(port++, fds);
+	rsend(fds[1], "x", 1, 0);
+	rrecv(fds[0], buf, 1, 0);
+	script(rule);
+	start = now();
+	errno = 0;
+	for (int i = 0; (n = rsend(fds[0], buf, 1000, MSG_DONTWAIT)) > 0 && i < 100; i++)
+		;
+	snprintf(name, sizeof name, "%s: rsend", rule);
+	report(name, n, errno, -1, want);
+	CHECK(name, rsend(fds[0], buf, 1, MSG_DONTWAIT), -1, EPIPE);
+	struct pollfd poll = { fds[0], POLLIN | POLLOUT, 0 };
+	snprintf(name, sizeof name, "%s: rpoll", rule);
+	CHECK(name, rpoll(&poll, 1, 1000), 1, 0);
+	CHECK(name, poll.revents & POLLHUP, POLLHUP, 0);
+	snprintf(name, sizeof name, "%s: rrecv", rule);
+	CHECK(name, rrecv(fds[0], buf, 1, 0), 0, 0);
+	forget();
+	rclose(fds[0]);
+	/* The peer hears of it. */
+	CHECK_TRUE(name, rrecv(fds[1], buf, sizeof buf, 0) >= 0);
+	rclose(fds[1]);
+	snprintf(name, sizeof name, "%s: in time", rule);
+	CHECK_TRUE(name, now() - start < 3);
+}
+
+static void transfers(void)
+{
+	int fds[2];
+
+	connected("verbs post_send errno=EIO", EIO);
+	connected("verbs poll_cq errno=EIO always", EIO);
+	/* A wait that cannot be armed ends. */
+	pair(port++, fds);
+	script("verbs req_notify_cq errno=ENOMEM always");
+	CHECK("req_notify_cq fails: rrecv", rrecv(fds[0], buf, 1, 0), -1, ENOMEM);
+	struct pollfd poll = { fds[0], POLLIN, 0 };
+	CHECK("req_notify_cq fails: rpoll", rpoll(&poll, 1, 1000), -1, ENOMEM);
+	forget();
+	rsend(fds[1], "x", 1, 0);
+	CHECK("req_notify_cq works again", rrecv(fds[0], buf, 1, 0), 1, 0);
+	/* Asynchronous events are not ours to read; nothing hangs or spins for them. */
+	static const int events[] = { IBV_EVENT_QP_FATAL, IBV_EVENT_CQ_ERR, IBV_EVENT_PORT_ERR,
+				      IBV_EVENT_PORT_ACTIVE, IBV_EVENT_DEVICE_FATAL, IBV_EVENT_GID_CHANGE };
+	for (unsigned i = 0; i < sizeof events / sizeof events[0]; i++) {
+		async("fake0", events[i], 1);
+		rsend(fds[1], "y", 1, 0);
+		CHECK("data after an asynchronous event", rrecv(fds[0], buf, 1, 0), 1, 0);
+	}
+	rclose(fds[0]);
+	rclose(fds[1]);
+}
+
+struct sleeper {
+	int fd, kind;
+	long result;
+	int error;
+};
+
+static void *sleep_in(void *arg)
+{
+	struct sleeper *s = arg;
+	struct pollfd poll = { s->fd, POLLIN, 0 };
+	struct sockaddr_in sin = address(port);
+
+	errno = 0;
+	switch (s->kind) {
+	case 0: s->result = rrecv(s->fd, buf, 1, 0); break;
+	case 1: s->result = rpoll(&poll, 1, 9000) * 10000L + poll.revents; break;
+	case 2: s->result = raccept(s->fd, NULL, NULL); break;
+	case 3: s->result = rconnect(s->fd, (struct sockaddr *)&sin, sizeof sin); break;
+	default: while ((s->result = rsend(s->fd, buf, sizeof buf, 0)) > 0) ; break;
+	}
+	s->error = errno;
+	return NULL;
+}
+
+/* The device goes while threads are in every kind of wait; then it comes back. */
+static void removal(void)
+{
+	int a[2], b[2], c[2], server, connecting;
+	pthread_t threads[5];
+	struct rdmafake_live live;
+
+	pair(port++, a);
+	pair(port++, b);
+	pair(port++, c);
+	server = listener(port, 8);
+	port++;
+	connecting = rsocket(AF_INET, SOCK_STREAM, 0);
+	script("drop ROUTE_RESOLVED");
+	struct sleeper sleepers[] = { { a[0], 0, -2, 0 }, { b[0], 1, -2, 0 }, { server, 2, -2, 0 },
+				      { connecting, 3, -2, 0 }, { c[0], 4, -2, 0 } };
+	for (int i = 0; i < 5; i++)
+		pthread_create(&threads[i], NULL, sleep_in, &sleepers[i]);
+	usleep(400000);
+	double start = now();
+	take_away("fake0");
+	for (int i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+	CHECK_TRUE("device removed: in time", now() - start < 3);
+	report("device removed: rrecv", sleepers[0].result, sleepers[0].error, -1, ENODEV);
+	CHECK("device removed: rpoll", sleepers[1].result,
+	      10000 + (POLLIN | POLLERR), 0);
+	report("device removed: raccept", sleepers[2].result, sleepers[2].error, -1, ENODEV);
+	report("device removed: rconnect", sleepers[3].result, sleepers[3].error, -1, ENODEV);
+	report("device removed: rsend", sleepers[4].result, sleepers[4].error, -1, ENODEV);
+	int fds[] = { a[0], a[1], b[0], b[1], c[0], c[1], server, connecting };
+	start = now();
+	for (unsigned i = 0; i < sizeof fds / sizeof fds[0]; i++)
+		CHECK("device removed: rclose", rclose(fds[i]), 0, 0);
+	CHECK_TRUE("device removed: closed in time", now() - start < 3);
+	usleep(50000);
+	alive(&live);
+	CHECK("device removed: nothing left", live.ids + live.qps + live.cqs + live.mrs, 0, 0);
+	bring_back("fake0");
+	usleep(50000);
+	pair(port++, a);
+	rsend(a[1], "x", 1, 0);
+	CHECK("device back", rrecv(a[0], buf, 1, 0), 1, 0);
+	rclose(a[0]);
+	rclose(a[1]);
+}
+
+int main(void)
+{
+	script = RDMAFAKE(rdmafake_script);
+	forget = RDMAFAKE(rdmafake_reset);
+	alive = RDMAFAKE(rdmafake_live);
+	take_away = RDMAFAKE(rdmafake_device_remove);
+	bring_back = RDMAFAKE(rdmafake_device_return);
+	async = RDMAFAKE(rdmafake_async);
+	if (!script || !alive || !async) {
+		printf("skipped: needs the stand-in device (FAKE=1)\n");
+		return 77;
+	}
+	int first[2];
+
+	/* What the process makes once. */
+	pair(port++, first);
+	rclose(first[0]);
+	rclose(first[1]);
+	connecting();
+	hostile_data();
+	transfers();
+	removal();
+	return finish();
+}

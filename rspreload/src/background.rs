@@ -1,0 +1,82 @@
+//! Connections that are made while the program does something else: the kernel would complete them by
+//! itself, and so does a thread here, which is started with the first one.
+//!
+//! # Safety
+//! An eventfd that is owned here.
+#![allow(unsafe_code)]
+
+use crate::connect;
+use crate::fork;
+use crate::guard::Inside;
+use crate::lock::Lock;
+use crate::process;
+use crate::real;
+use crate::rsockets;
+use crate::socket::{Mode, Socket};
+use crate::thread;
+use crate::wait::timeout_until;
+use libc::{POLLIN, POLLOUT, c_int, pollfd};
+use std::sync::{Arc, Weak};
+
+const STACK: usize = 128 << 10;
+
+/// The thread's mailbox.
+struct Mailbox {
+    /// Of which process: a fork's child starts with none.
+    generation: u32,
+    event: c_int,
+    news: Vec<Weak<Socket>>,
+}
+
+static MAILBOX: Lock<Option<Mailbox>> = Lock::new(None);
+
+/// Looks after a connection until it is made or not. Without a thread the program's next call does.
+pub(crate) fn watch(socket: &Arc<Socket>) {
+    let mut place = MAILBOX.lock();
+    if place.as_ref().is_none_or(|mailbox| mailbox.generation != process::generation()) {
+        *place = start();
+    }
+    if let Some(mailbox) = place.as_mut() {
+        mailbox.news.push(Arc::downgrade(socket));
+        let one = 1_u64;
+        // SAFETY: eight bytes of a local.
+        unsafe { real::write(mailbox.event, (&raw const one).cast(), 8) };
+    }
+}
+
+fn start() -> Option<Mailbox> {
+    // SAFETY: no pointers.
+    let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if event < 0 || thread::spawn_small("rs-connect", STACK, move || look_after(event)).is_err() {
+        fork::close(event);
+        return None;
+    }
+    Some(Mailbox { generation: process::generation(), event, news: Vec::new() })
+}
+
+fn look_after(event: c_int) {
+    let _inside = Inside::enter();
+    let mut sockets: Vec<Weak<Socket>> = Vec::new();
+    loop {
+        let mut fds = vec![pollfd { fd: event, events: POLLIN, revents: 0 }];
+        let mut limit = None;
+        // The socket itself is not held: the program may close it meanwhile.
+        sockets.retain(|socket| {
+            let Some(socket) = socket.upgrade() else { return false };
+            connect::drive(&socket);
+            let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) else {
+                return false;
+            };
+            fds.push(pollfd { fd: rsocket, events: POLLOUT, revents: 0 });
+            limit = crate::wait::earlier(limit, socket.state.lock().deadline);
+            true
+        });
+        let _ = rsockets::poll(&mut fds, timeout_until(limit));
+        let mut count = 0_u64;
+        // SAFETY: eight bytes of a local.
+        unsafe { real::read(event, (&raw mut count).cast(), 8) };
+        if let Some(mailbox) = MAILBOX.lock().as_mut() {
+            sockets.append(&mut mailbox.news);
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! <unistd.h>, <fcntl.h>, <sys/ioctl.h>: descriptors. fcntl and ioctl are variadic in C; a caller puts
+//! the third argument where a fixed one would be, on x86-64 (System V) and AArch64 (AAPCS64).
+//!
+//! # Safety
+//! The caller's arguments, passed on.
+#![allow(unsafe_code)]
+
+use crate::descriptors;
+use crate::process;
+use crate::real;
+use crate::stdio;
+use libc::{FILE, c_char, c_int, c_long, c_uint, c_ulong, c_void};
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn close(fd: c_int) -> c_int {
+    descriptors::close(fd)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    descriptors::close_range(first, last, flags)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn closefrom(first: c_int) {
+    descriptors::close_range(first.max(0).unsigned_abs(), c_uint::MAX, 0);
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut FILE {
+    // SAFETY: the caller's.
+    unsafe { stdio::open(fd, mode) }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    descriptors::duplicate(fd)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup2(fd: c_int, to: c_int) -> c_int {
+    // SAFETY: no pointers.
+    descriptors::duplicate_to(fd, to, || unsafe { real::dup2(fd, to) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn dup3(fd: c_int, to: c_int, flags: c_int) -> c_int {
+    // SAFETY: no pointers.
+    descriptors::duplicate_to(fd, to, || unsafe { real::dup3(fd, to, flags) })
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    descriptors::control(fd, command, argument)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: c_long) -> c_int {
+    descriptors::control(fd, command, argument)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { descriptors::input_output(fd, request, argument) }
+}
+
+fn leave(status: c_int) -> ! {
+    process::finish();
+    // SAFETY: does not return.
+    unsafe {
+        libc::syscall(libc::SYS_exit_group, status);
+        libc::abort()
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn _exit(status: c_int) -> ! {
+    leave(status)
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn _Exit(status: c_int) -> ! {
+    leave(status)
+}

@@ -1,0 +1,79 @@
+//! Forks and the end of the program.
+//!
+//! # Safety
+//! pthread_atfork, and the kernel's own calls without pointers.
+#![allow(unsafe_code)]
+
+use crate::fork;
+use crate::guard;
+use crate::rsockets;
+use crate::socket::{Mode, SOCKETS, Socket};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+
+static GENERATION: AtomicU32 = AtomicU32::new(1);
+static PROCESS: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    remember();
+    fork::in_child();
+}
+
+fn remember() {
+    // SAFETY: no arguments.
+    PROCESS.store(unsafe { libc::getpid() }, Ordering::Relaxed);
+}
+
+pub(crate) fn at_load() {
+    remember();
+    // SAFETY: the library is linked with -z nodelete; the child's handler takes no lock.
+    let _ =
+        unsafe { libc::pthread_atfork(Some(fork::before), Some(fork::in_parent), Some(in_child)) };
+}
+
+extern "C" fn at_unload() {
+    finish();
+}
+
+/// Run when the program returns from main or calls exit.
+#[used]
+// SAFETY: the section holds pointers to such functions.
+#[unsafe(link_section = ".fini_array")]
+static AT_UNLOAD: extern "C" fn() = at_unload;
+
+/// Number of forks between the process that loaded the library and this one.
+pub(crate) fn generation() -> u32 {
+    GENERATION.load(Ordering::Relaxed)
+}
+
+/// False in a child of vfork, which has its parent's memory: what it does to its descriptors is no
+/// affair of the tables.
+pub(crate) fn is_own_memory() -> bool {
+    // SAFETY: no arguments.
+    PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
+}
+
+/// The program ends. The kernel would deliver what TCP has taken; an rsocket's data must leave before
+/// its memory goes.
+pub(crate) fn finish() {
+    // A signal handler may have interrupted a call that holds locks.
+    if guard::is_inside() || !is_own_memory() {
+        return;
+    }
+    for fd in 0..crate::descriptors::highest() {
+        if let Some(socket) = SOCKETS.get(fd) {
+            say_good_bye(&socket);
+            socket.tell();
+        }
+    }
+}
+
+fn say_good_bye(socket: &Socket) {
+    if socket.mode() != Mode::Rdma || !socket.is_stream() {
+        return;
+    }
+    if let Some(rsocket) = socket.rsocket() {
+        // SAFETY: no pointers. There is nobody left to tell of a failure.
+        let _ = unsafe { rsockets::rshutdown(rsocket, libc::SHUT_RDWR) };
+    }
+}

@@ -1,0 +1,265 @@
+//! The ready list of a set, and the signal that wakes who waits for it.
+//!
+//! An entry is on the list at most once. It is taken off before it is looked at, so that what changes
+//! after the look puts it on again. Whenever nobody is in `visit`, or between `put_quietly` and it, the
+//! signal is up exactly while the list has entries.
+
+use crate::error::{Errno, Result};
+use crate::sync::{AtomicBool, Mutex, Ordering};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// What waiters see while there are entries.
+pub(super) trait Signal {
+    fn raise(&self);
+    fn lower(&self);
+}
+
+/// Something that can be on a ready list.
+pub(super) trait Entry {
+    /// It is on the list, or on its way there.
+    fn listed(&self) -> &AtomicBool;
+}
+
+/// See the module text.
+pub(super) struct ReadyList<T, S> {
+    list: Mutex<List<T>>,
+    signal: S,
+}
+
+struct List<T> {
+    entries: VecDeque<Arc<T>>,
+    is_raised: bool,
+}
+
+impl<T: Entry, S: Signal> ReadyList<T, S> {
+    pub(super) fn new(signal: S) -> ReadyList<T, S> {
+        ReadyList { list: Mutex::new(List { entries: VecDeque::new(), is_raised: false }), signal }
+    }
+
+    pub(super) fn signal(&self) -> &S {
+        &self.signal
+    }
+
+    /// Makes room for so many entries that are not on the list, so that `put` needs no memory.
+    pub(super) fn reserve(&self, count: usize) -> Result<()> {
+        self.list.lock().entries.try_reserve(count).map_err(|_| Errno::ENOMEM)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.lock().entries.is_empty()
+    }
+
+    /// Puts an entry on the list and wakes.
+    pub(super) fn put(&self, entry: Arc<T>) {
+        if entry.listed().swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let mut list = self.list.lock();
+        list.entries.push_back(entry);
+        self.settle(&mut list);
+    }
+
+    /// Puts an entry on the list for a `visit` of this thread, which follows.
+    pub(super) fn put_quietly(&self, entry: Arc<T>) {
+        if !entry.listed().swap(true, Ordering::AcqRel) {
+            self.list.lock().entries.push_back(entry);
+        }
+    }
+
+    /// Shows each entry to `look` once, as long as that wants more; those that it wants to stay go to
+    /// the end of the list.
+    pub(super) fn visit(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+        self.show(look);
+        self.settle(&mut self.list.lock());
+    }
+
+    /// `visit` for a list that only one thread waits for, and only when nothing stayed: the signal is up
+    /// for what others put there since, and comes down once for each visit.
+    pub(super) fn visit_own(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+        {
+            // First, or what is put there during the visit would have no signal.
+            let mut list = self.list.lock();
+            if std::mem::take(&mut list.is_raised) {
+                self.signal.lower();
+            }
+        }
+        self.show(look);
+    }
+
+    fn show(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) {
+        let mut left = self.list.lock().entries.len();
+        while left > 0 {
+            left -= 1;
+            let Some(entry) = self.list.lock().entries.pop_front() else { break };
+            entry.listed().store(false, Ordering::Release);
+            let verdict = look(&entry);
+            if verdict.stays {
+                self.put_quietly(entry);
+            }
+            if verdict.enough {
+                break;
+            }
+        }
+    }
+
+    fn settle(&self, list: &mut List<T>) {
+        let is_wanted = !list.entries.is_empty();
+        if is_wanted != list.is_raised {
+            list.is_raised = is_wanted;
+            if is_wanted {
+                self.signal.raise();
+            } else {
+                self.signal.lower();
+            }
+        }
+    }
+}
+
+/// What a look at an entry came to.
+pub(super) struct Verdict {
+    /// It is to be looked at again without a change.
+    pub(super) stays: bool,
+    /// The others wait for their turn.
+    pub(super) enough: bool,
+}
+
+#[cfg(all(loom, test))]
+mod loom_tests {
+    use super::*;
+    use loom::thread;
+
+    struct Flag(AtomicBool);
+
+    impl Signal for Flag {
+        fn raise(&self) {
+            self.0.store(true, Ordering::SeqCst);
+        }
+
+        fn lower(&self) {
+            self.0.store(false, Ordering::SeqCst);
+        }
+    }
+
+    /// A socket with so many bytes, and its place on the list.
+    struct Socket {
+        listed: AtomicBool,
+        unread: Mutex<u32>,
+    }
+
+    impl Entry for Socket {
+        fn listed(&self) -> &AtomicBool {
+            &self.listed
+        }
+    }
+
+    type Model = ReadyList<Socket, Flag>;
+
+    fn socket() -> Arc<Socket> {
+        Arc::new(Socket { listed: AtomicBool::new(false), unread: Mutex::new(0) })
+    }
+
+    fn arrive(list: &Model, socket: &Arc<Socket>) {
+        *socket.unread.lock() += 1;
+        list.put(Arc::clone(socket));
+    }
+
+    /// Reads what there is of each socket, or looks and leaves it there.
+    fn visit(list: &Model, reads: bool) -> u32 {
+        let mut read = 0;
+        list.visit(|socket| {
+            let mut unread = socket.unread.lock();
+            let stays = *unread > 0 && !reads;
+            read += if reads { std::mem::take(&mut *unread) } else { 0 };
+            Verdict { stays, enough: false }
+        });
+        read
+    }
+
+    /// What has bytes is on the list, and whoever sleeps sees the signal; an empty list has none.
+    fn check(list: &Model, sockets: &[Arc<Socket>]) {
+        let unread = sockets.iter().any(|socket| *socket.unread.lock() > 0);
+        assert!(!unread || !list.is_empty());
+        assert_eq!(list.signal().0.load(Ordering::SeqCst), !list.is_empty());
+    }
+
+    #[test]
+    fn loom_what_arrives_during_a_look_is_not_lost() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket(), socket()];
+            let producer = {
+                let (list, sockets) = (Arc::clone(&list), sockets.clone());
+                thread::spawn(move || {
+                    arrive(&list, &sockets[0]);
+                    arrive(&list, &sockets[1]);
+                })
+            };
+            let other = {
+                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[0]));
+                thread::spawn(move || arrive(&list, &socket))
+            };
+            let first = visit(&list, true);
+            assert!(producer.join().is_ok() && other.join().is_ok());
+            check(&list, &sockets);
+            assert_eq!(first + visit(&list, true), 3);
+            check(&list, &sockets);
+        });
+    }
+
+    #[test]
+    fn loom_who_has_a_list_to_himself_is_woken() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket(), socket()];
+            let producers = [0, 1].map(|which| {
+                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[which]));
+                thread::spawn(move || arrive(&list, &socket))
+            });
+            let mut read = 0;
+            for _ in 0..2 {
+                list.visit_own(|socket| {
+                    read += std::mem::take(&mut *socket.unread.lock());
+                    Verdict { stays: false, enough: false }
+                });
+            }
+            for producer in producers {
+                assert!(producer.join().is_ok());
+            }
+            // A sleep that starts now ends at once, if there is anything to read.
+            assert!(read == 2 || list.signal().0.load(Ordering::SeqCst));
+            list.visit_own(|socket| {
+                read += std::mem::take(&mut *socket.unread.lock());
+                Verdict { stays: false, enough: false }
+            });
+            assert_eq!(read, 2);
+        });
+    }
+
+    #[test]
+    fn loom_two_waiters_of_one_set() {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
+            let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
+            let sockets = [socket()];
+            let waiter = {
+                let list = Arc::clone(&list);
+                thread::spawn(move || visit(&list, true))
+            };
+            let looker = {
+                let list = Arc::clone(&list);
+                thread::spawn(move || visit(&list, false))
+            };
+            arrive(&list, &sockets[0]);
+            let read = waiter.join().unwrap_or(0);
+            assert!(looker.join().is_ok());
+            check(&list, &sockets);
+            assert_eq!(read + visit(&list, true), 1);
+        });
+    }
+}

@@ -1,0 +1,246 @@
+//! The array that a thread polls again and again, kept as a set.
+//!
+//! rpoll is handed all its descriptors anew with each call, and most programs hand it the same ones. A
+//! long array that comes a second time therefore becomes a set of repoll's kind, owned by the thread:
+//! from then on a call costs a comparison of the arrays and what the sockets that have something to tell
+//! cost, and nothing for idle ones. Ordinary descriptors stay with poll(2), which alone knows when a
+//! number has come to mean another file.
+
+use super::config;
+use super::epoll::Set;
+use super::poll::ALWAYS;
+use super::socket::{self, Socket};
+use super::wait::{self, Deadline};
+use crate::error::Result;
+use crate::fork;
+use crate::memory::try_push;
+use libc::{EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, POLLIN, c_short, epoll_event, pollfd};
+use std::cell::RefCell;
+use std::os::fd::RawFd;
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+/// Arrays with fewer rsockets are looked at one by one.
+const MANY: usize = 16;
+
+/// A place of the array.
+struct Place {
+    fd: RawFd,
+    events: c_short,
+    /// None where the descriptor is the kernel's.
+    socket: Option<Weak<Socket>>,
+}
+
+/// See the module text.
+#[derive(Default)]
+struct StandingSet {
+    places: Vec<Place>,
+    set: Option<Arc<Set>>,
+    /// A fork's child leaves its parent's set alone.
+    generation: u32,
+    /// No set could be made, or would have been any gain, for the table as it was.
+    is_unfit: bool,
+    /// `socket::changes` when the places were last compared with the table.
+    changes: u64,
+    /// The set, and the array's ordinary descriptors with their places.
+    watched: Vec<pollfd>,
+    ordinary: Vec<usize>,
+    told: Vec<epoll_event>,
+}
+
+thread_local! {
+    static STANDING: RefCell<StandingSet> = RefCell::default();
+}
+
+/// The result of polling an array that is known; None for one that is not, whose descriptors are to be
+/// looked at one by one.
+pub(super) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usize>> {
+    if fds.len() < MANY {
+        return None;
+    }
+    // Not there at a thread's end, and in use when a signal handler polls, too.
+    let polled = STANDING.try_with(|standing| standing.try_borrow_mut().ok()?.poll(fds, deadline));
+    polled.ok().flatten()
+}
+
+impl StandingSet {
+    fn poll(&mut self, fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usize>> {
+        if !self.has_same(fds) {
+            self.remember(fds);
+            return None;
+        }
+        if self.set.is_none() {
+            self.gather();
+        }
+        let set = Arc::clone(self.set.as_ref()?);
+        for place in &mut *fds {
+            place.revents = 0;
+        }
+        if self.change_interests(&set, fds).is_err() {
+            self.forget();
+            return None;
+        }
+        let start = Instant::now();
+        loop {
+            if !self.is_current() {
+                self.forget();
+                return None;
+            }
+            // Those that had something to tell last time are looked at for a while.
+            let spins = set.has_listed()
+                && start.elapsed() < config::get().polling_time
+                && !wait::has_passed(deadline);
+            let mut found = self.tell(&set, fds, spins);
+            if found == 0 && spins {
+                std::hint::spin_loop();
+                continue;
+            }
+            // What only the kernel knows; without a sleep if there is something to tell already.
+            let until = if found > 0 { wait::deadline_ms(0) } else { deadline };
+            match wait::poll_until(&mut self.watched, until).and_then(|_| self.take(&set, fds)) {
+                Ok(more) => found += more,
+                Err(_) if found > 0 => {}
+                Err(error) => return Some(Err(error)),
+            }
+            if found > 0 || wait::has_passed(deadline) {
+                return Some(Ok(found));
+            }
+        }
+    }
+
+    fn has_same(&self, fds: &[pollfd]) -> bool {
+        self.places.len() == fds.len()
+            && self.places.iter().zip(fds).all(|(place, given)| place.fd == given.fd)
+    }
+
+    fn remember(&mut self, fds: &[pollfd]) {
+        self.forget();
+        if self.places.try_reserve(fds.len()).is_ok() {
+            let place = |given: &pollfd| Place { fd: given.fd, events: given.events, socket: None };
+            self.places.extend(fds.iter().map(place));
+        }
+    }
+
+    fn forget(&mut self) {
+        match self.set.take() {
+            Some(set) if self.generation == fork::generation() => set.close(),
+            // Its sockets' locks may be locked for ever here.
+            Some(set) => std::mem::forget(set),
+            None => {}
+        }
+        self.places.clear();
+        self.is_unfit = false;
+    }
+
+    /// Makes the set, where that is a gain.
+    fn gather(&mut self) {
+        let changes = socket::changes();
+        if self.is_unfit && self.changes == changes {
+            return;
+        }
+        self.changes = changes;
+        self.generation = fork::generation();
+        let rsockets = self.places.iter().filter(|place| lookup(place.fd).is_some()).count();
+        if rsockets >= MANY {
+            if let Ok(set) = Set::new(EPOLL_CLOEXEC) {
+                match self.fill(&set) {
+                    Ok(()) => self.set = Some(set),
+                    Err(_) => set.close(),
+                }
+            }
+        }
+        self.is_unfit = self.set.is_none();
+    }
+
+    /// An error also for a descriptor that is twice in the array.
+    fn fill(&mut self, set: &Arc<Set>) -> Result<()> {
+        self.watched.clear();
+        self.ordinary.clear();
+        self.told.clear();
+        try_push(&mut self.watched, pollfd { fd: set.fd(), events: POLLIN, revents: 0 })?;
+        for (index, place) in self.places.iter_mut().enumerate() {
+            let Some(found) = lookup(place.fd) else {
+                let watched = pollfd { fd: place.fd, events: place.events, revents: 0 };
+                try_push(&mut self.watched, watched)?;
+                try_push(&mut self.ordinary, index)?;
+                continue;
+            };
+            set.control(EPOLL_CTL_ADD, place.fd, Some(event(place.events, index)))?;
+            place.socket = Some(Arc::downgrade(&found));
+            try_push(&mut self.told, epoll_event { events: 0, u64: 0 })?;
+        }
+        Ok(())
+    }
+
+    /// Every descriptor still means what it meant.
+    fn is_current(&mut self) -> bool {
+        let changes = socket::changes();
+        if self.changes == changes {
+            return true;
+        }
+        self.changes = changes;
+        self.places.iter().all(|place| match (&place.socket, lookup(place.fd)) {
+            (Some(known), Some(found)) => std::ptr::eq(known.as_ptr(), &*found),
+            (None, None) => true,
+            _ => false,
+        })
+    }
+
+    fn change_interests(&mut self, set: &Arc<Set>, fds: &[pollfd]) -> Result<()> {
+        for (index, (place, given)) in self.places.iter_mut().zip(fds).enumerate() {
+            if place.events != given.events {
+                place.events = given.events;
+                if place.socket.is_some() {
+                    set.control(EPOLL_CTL_MOD, place.fd, Some(event(given.events, index)))?;
+                }
+            }
+        }
+        for (watched, index) in self.watched[1..].iter_mut().zip(&self.ordinary) {
+            watched.events = fds[*index].events;
+        }
+        Ok(())
+    }
+
+    /// Fills in what of the ready list has happened; how many places had nothing before.
+    fn tell(&mut self, set: &Set, fds: &mut [pollfd], looks_again: bool) -> usize {
+        let count = set.look(&mut self.told, looks_again);
+        let mut found = 0;
+        for told in &self.told[..count] {
+            let (events, index) = (told.events, told.u64 as usize);
+            let Some(place) = fds.get_mut(index) else { continue };
+            found += usize::from(place.revents == 0);
+            place.revents = events as c_short & (place.events | ALWAYS);
+        }
+        found
+    }
+
+    /// Fills in what the kernel told, at the end of a sleep.
+    fn take(&mut self, set: &Set, fds: &mut [pollfd]) -> Result<usize> {
+        let mut found = 0;
+        if self.watched[0].revents != 0 {
+            set.take_events(&mut self.told)?;
+            found = self.tell(set, fds, false);
+        }
+        for (watched, index) in self.watched[1..].iter().zip(&self.ordinary) {
+            fds[*index].revents = watched.revents;
+            found += usize::from(watched.revents != 0);
+        }
+        Ok(found)
+    }
+}
+
+/// What rpoll itself has to look at.
+fn lookup(fd: RawFd) -> Option<Arc<Socket>> {
+    socket::lookup(fd).filter(|socket| socket.as_source().is_ok())
+}
+
+fn event(events: c_short, index: usize) -> epoll_event {
+    // No edge, no one-shot: their bits lie above poll's.
+    epoll_event { events: u32::from(events as u16), u64: index as u64 }
+}
+
+impl Drop for StandingSet {
+    fn drop(&mut self) {
+        self.forget();
+    }
+}

@@ -1,0 +1,31 @@
+//! Locks and atomics of the parts that are checked under every interleaving (`--cfg loom`).
+
+#[cfg(not(all(loom, test)))]
+pub(crate) use parking_lot::Mutex;
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::hint::spin_loop as spin;
+#[cfg(not(all(loom, test)))]
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+#[cfg(all(loom, test))]
+pub(crate) use loom::thread::yield_now as spin;
+
+/// loom's lock with the other's manners: no poison.
+#[cfg(all(loom, test))]
+pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+#[cfg(all(loom, test))]
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Mutex<T> {
+        Mutex(loom::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+        match self.0.lock() {
+            Ok(guard) => guard,
+            Err(poisoned) => poisoned.into_inner(),
+        }
+    }
+}

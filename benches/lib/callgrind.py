@@ -24,6 +24,7 @@ class Dump:
         self.cost_of_calls = Counter()
         self.calls = defaultdict(Counter)
         self.functions = Counter()
+        self.converted = Counter()
         self._read(text)
 
     def _read(self, text):
@@ -52,6 +53,8 @@ class Dump:
                     self.functions[here, function] += cost
                 else:
                     self.cost_of_calls[here, there or here] += cost
+                    if callee.startswith("ibv_copy_"):
+                        self.converted[here, callee] += cost
                     self.calls[here, there or here][callee.partition("@")[0]] += called
                     there = callee = None
 
@@ -61,6 +64,10 @@ class Dump:
     def libc_for(self, pattern):
         return sum(cost for (here, there), cost in self.cost_of_calls.items()
                    if re.search(pattern, here or "") and LIBC.search(there or ""))
+
+    def marshalling_for(self, pattern):
+        """What libibverbs converts for one library is in the other library's own code."""
+        return sum(cost for (here, name), cost in self.converted.items() if re.search(pattern, here or ""))
 
     def allocations(self, pattern):
         return sum(number for (here, there), names in self.calls.items()

@@ -113,6 +113,17 @@ demo:
 	@$(MAKE) --no-print-directory all
 	@scripts/demo
 
+# Results go to docs/benchmarks (docs/benchmarks/README.md).
+bench:
+	@scripts/setup test
+	@$(MAKE) --no-print-directory all
+	@benches/run
+
+bench-lab:
+	@scripts/setup test
+	@$(MAKE) --no-print-directory all
+	@benches/run --lab
+
 test:
 	@scripts/setup test
 	@tests/run
@@ -127,4 +138,4 @@ clean:
 	$(CARGO) clean
 
 FORCE:
-.PHONY: all install uninstall deb headers demo test test-all clean FORCE
+.PHONY: bench bench-lab all install uninstall deb headers demo test test-all clean FORCE

@@ -7,7 +7,7 @@
 use crate::deadline;
 use crate::error::{Errno, Result};
 use crate::id::{self, Id};
-use crate::memory::try_vec;
+use crate::memory::{try_box, try_vec};
 use crate::option;
 use crate::qp;
 use crate::sync_mode::Operation;
@@ -95,7 +95,7 @@ unsafe fn prepare_passive(
         id.public(|public| public.pd = pd);
     }
     if let Some(attr) = attr {
-        let mut kept = *attr;
+        let mut kept = try_box(*attr)?;
         kept.qp_type = entry.ai_qp_type as u32;
         id.with(|state| state.child_queue_pair = Some(kept));
     }
@@ -165,7 +165,7 @@ pub(crate) fn next_request(listener: &Id) -> Result<*mut rdma_cm_id> {
         turn_away(child);
         return Err(error);
     }
-    if let Some(mut attr) = listener.with(|state| state.child_queue_pair) {
+    if let Some(mut attr) = listener.with(|state| state.child_queue_pair.as_deref().copied()) {
         let pd = listener.public(|public| public.pd);
         // SAFETY: what the endpoint was made with is still valid.
         if let Err(error) = unsafe { qp::create(child, pd, &mut attr) } {

@@ -58,12 +58,16 @@ impl Errno {
     }
 
     /// Reads the return value of a C call that gives an error number itself (most of libibverbs).
+    #[inline]
     pub fn check(returned: i32) -> Result<()> {
-        match returned {
-            0 => Ok(()),
-            -1 => Err(Errno::last()),
-            code => Err(Errno::of(code)),
-        }
+        if returned == 0 { Ok(()) } else { Err(Errno::returned(returned)) }
+    }
+
+    // Failures are out of line: what succeeds pays one comparison.
+    #[cold]
+    #[inline(never)]
+    fn returned(code: i32) -> Errno {
+        if code == -1 { Errno::last() } else { Errno::of(code) }
     }
 }
 

@@ -107,10 +107,16 @@ impl Owner {
         }
     }
 
+    /// Whether this process made the object, or has taken it over already.
+    #[inline]
+    pub(crate) fn is_maker(&self) -> bool {
+        self.generation.load(Ordering::Relaxed) == generation()
+    }
+
     /// EPERM in a child whose parent still lives.
     #[inline]
     pub(crate) fn check(&self) -> Result<()> {
-        if self.generation.load(Ordering::Relaxed) == generation() {
+        if self.is_maker() {
             return Ok(());
         }
         self.adopt(PARTING_MS)
@@ -118,7 +124,7 @@ impl Owner {
 
     /// Whether this process may act on the object, without waiting for anybody.
     pub(crate) fn is_ours(&self) -> bool {
-        self.generation.load(Ordering::Relaxed) == generation() || self.adopt(0).is_ok()
+        self.is_maker() || self.adopt(0).is_ok()
     }
 
     #[cold]

@@ -1,7 +1,7 @@
 //! The helpers of `<rdma/rdma_verbs.h>`: posting work and fetching completions with an id in hand.
 //!
 //! These are hot paths: a null check, the work request on the stack, the provider's own function. No
-//! lock, no allocation.
+//! lock, no allocation. What fails is out of line (`benches/run helpers` counts the instructions).
 //!
 //! # Safety
 //! Works on the public part of a valid id and on the caller's regions and lists, as the C helpers do.
@@ -14,6 +14,7 @@ use rdma_sys::{
     ibv_access_flags, ibv_ah, ibv_comp_channel, ibv_cq, ibv_mr, ibv_qp, ibv_recv_wr, ibv_send_wr,
     ibv_sge, ibv_wc, ibv_wr_opcode,
 };
+use std::hint::black_box;
 use std::mem::MaybeUninit;
 
 pub(crate) const LOCAL: u32 = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0;
@@ -50,13 +51,27 @@ pub(crate) unsafe fn deregister(region: *mut ibv_mr) -> Result<()> {
     Errno::check(unsafe { rdma_sys::ibv_dereg_mr(region) })
 }
 
+/// A wrong argument. Hidden from the optimiser, which would otherwise prepare for it in every call.
+#[cold]
+#[inline(never)]
+fn wrong() -> Errno {
+    black_box(Errno::EINVAL)
+}
+
+/// The provider has no such operation.
+#[cold]
+#[inline(never)]
+fn missing() -> Errno {
+    black_box(Errno::EOPNOTSUPP)
+}
+
 /// One buffer as a scatter list entry.
 ///
 /// # Safety
 /// `region` is NULL or registered.
 #[inline]
 unsafe fn entry(address: *mut c_void, length: usize, region: *const ibv_mr) -> Result<ibv_sge> {
-    let length = u32::try_from(length).map_err(|_| Errno::EINVAL)?;
+    let length = u32::try_from(length).map_err(|_| wrong())?;
     // SAFETY: by contract. Inline data needs no region.
     let lkey = unsafe { region.as_ref() }.map_or(0, |region| region.lkey);
     Ok(ibv_sge { addr: address as u64, length, lkey })
@@ -64,7 +79,8 @@ unsafe fn entry(address: *mut c_void, length: usize, region: *const ibv_mr) -> R
 
 #[inline]
 fn check_list(list: *const ibv_sge, count: c_int) -> Result<()> {
-    if count < 0 || (count > 0 && list.is_null()) { Err(Errno::EINVAL) } else { Ok(()) }
+    // An empty list may be NULL; a list that is not pays one comparison for that.
+    if count < 0 || (list.is_null() && black_box(count) != 0) { Err(wrong()) } else { Ok(()) }
 }
 
 /// # Safety
@@ -77,7 +93,7 @@ pub(crate) unsafe fn post_receive_list(
     count: c_int,
 ) -> Result<()> {
     // SAFETY: by contract.
-    let id = unsafe { id.as_ref() }.ok_or(Errno::EINVAL)?;
+    let id = unsafe { id.as_ref() }.ok_or_else(wrong)?;
     check_list(list, count)?;
     let mut request = ibv_recv_wr {
         wr_id: context as u64,
@@ -85,16 +101,16 @@ pub(crate) unsafe fn post_receive_list(
         sg_list: list,
         num_sge: count,
     };
-    let mut bad = std::ptr::null_mut();
+    let mut bad = MaybeUninit::uninit();
     // SAFETY: fields of a valid id name live objects; the provider's table is complete or None.
     let returned = unsafe {
         if let Some(queue) = id.srq.as_ref() {
-            let post = (*queue.context).ops.post_srq_recv.ok_or(Errno::EOPNOTSUPP)?;
-            post(id.srq, &raw mut request, &raw mut bad)
+            let post = (*queue.context).ops.post_srq_recv.ok_or_else(missing)?;
+            post(id.srq, &raw mut request, bad.as_mut_ptr())
         } else {
-            let queue_pair = id.qp.as_ref().ok_or(Errno::EINVAL)?;
-            let post = (*queue_pair.context).ops.post_recv.ok_or(Errno::EOPNOTSUPP)?;
-            post(id.qp, &raw mut request, &raw mut bad)
+            let queue_pair = id.qp.as_ref().ok_or_else(wrong)?;
+            let post = (*queue_pair.context).ops.post_recv.ok_or_else(missing)?;
+            post(id.qp, &raw mut request, bad.as_mut_ptr())
         }
     };
     Errno::check(returned)
@@ -110,10 +126,10 @@ pub(crate) unsafe fn post_receive(
     region: *const ibv_mr,
 ) -> Result<()> {
     // SAFETY: by contract.
-    let bounds = unsafe { region.as_ref() }.ok_or(Errno::EINVAL)?;
-    let start = (address as usize).checked_sub(bounds.addr as usize).ok_or(Errno::EINVAL)?;
+    let bounds = unsafe { region.as_ref() }.ok_or_else(wrong)?;
+    let start = (address as usize).checked_sub(bounds.addr as usize).ok_or_else(wrong)?;
     if start.checked_add(length).is_none_or(|end| end > bounds.length) {
-        return Err(Errno::EINVAL);
+        return Err(wrong());
     }
     // SAFETY: by contract.
     unsafe {
@@ -137,15 +153,15 @@ unsafe fn post(
     finish: impl FnOnce(&mut ibv_send_wr),
 ) -> Result<()> {
     // SAFETY: by contract.
-    let id = unsafe { id.as_ref() }.ok_or(Errno::EINVAL)?;
+    let id = unsafe { id.as_ref() }.ok_or_else(wrong)?;
     check_list(list, count)?;
     let queue_pair: *mut ibv_qp = id.qp;
     if queue_pair.is_null() {
-        return Err(Errno::EINVAL);
+        return Err(wrong());
     }
     let mut request = MaybeUninit::<ibv_send_wr>::uninit();
     let raw = request.as_mut_ptr();
-    let mut bad = std::ptr::null_mut();
+    let mut bad = MaybeUninit::uninit();
     // SAFETY: providers read the fields that the opcode uses, as with the C helpers; the others are
     // integers, for which any bytes do. A live queue pair has a context with its operations.
     let returned = unsafe {
@@ -156,8 +172,8 @@ unsafe fn post(
         (*raw).opcode = opcode;
         (*raw).send_flags = flags as u32;
         finish(&mut *raw);
-        let post = (*(*queue_pair).context).ops.post_send.ok_or(Errno::EOPNOTSUPP)?;
-        post(queue_pair, raw, &raw mut bad)
+        let post = (*(*queue_pair).context).ops.post_send.ok_or_else(missing)?;
+        post(queue_pair, raw, bad.as_mut_ptr())
     };
     Errno::check(returned)
 }
@@ -259,7 +275,7 @@ pub(crate) unsafe fn post_read(
 ) -> Result<()> {
     // A read writes to local memory, which always needs a region.
     if buffer.region.is_null() {
-        return Err(Errno::EINVAL);
+        return Err(wrong());
     }
     // SAFETY: by contract.
     unsafe {
@@ -295,7 +311,7 @@ pub(crate) unsafe fn post_datagram(
     remote_qpn: u32,
 ) -> Result<()> {
     if handle.is_null() {
-        return Err(Errno::EINVAL);
+        return Err(wrong());
     }
     let opcode = ibv_wr_opcode::IBV_WR_SEND;
     // SAFETY: by contract; a datagram adds its destination.
@@ -317,7 +333,7 @@ pub(crate) unsafe fn send_completion(
 ) -> Result<c_int> {
     // SAFETY: by contract.
     unsafe {
-        let id = id.as_ref().ok_or(Errno::EINVAL)?;
+        let id = id.as_ref().ok_or_else(wrong)?;
         next_completion(id.send_cq, id.send_cq_channel, completion)
     }
 }
@@ -330,63 +346,95 @@ pub(crate) unsafe fn receive_completion(
 ) -> Result<c_int> {
     // SAFETY: by contract.
     unsafe {
-        let id = id.as_ref().ok_or(Errno::EINVAL)?;
+        let id = id.as_ref().ok_or_else(wrong)?;
         next_completion(id.recv_cq, id.recv_cq_channel, completion)
     }
 }
 
-/// Polls, arms, polls again, and only then sleeps: a completion between the first poll and the arming
-/// is not missed.
+/// Polls; what is there already costs no more than that.
 ///
 /// # Safety
 /// Queue and channel are NULL or live.
+#[inline(always)]
 unsafe fn next_completion(
     queue: *mut ibv_cq,
     channel: *mut ibv_comp_channel,
     completion: *mut ibv_wc,
 ) -> Result<c_int> {
     if queue.is_null() || completion.is_null() {
-        return Err(Errno::EINVAL);
+        return Err(wrong());
     }
-    // SAFETY: a live queue has a context with its operations.
-    let (poll, arm) = unsafe {
-        let operations = &(*(*queue).context).ops;
-        (
-            operations.poll_cq.ok_or(Errno::EOPNOTSUPP)?,
-            operations.req_notify_cq.ok_or(Errno::EOPNOTSUPP)?,
-        )
-    };
-    let polled = || {
-        // SAFETY: a live queue and room for one completion.
-        match unsafe { poll(queue, 1, completion) } {
-            0 => Ok(None),
-            count if count > 0 => Ok(Some(count)),
-            // Providers that only say "-1" give no reason.
-            -1 => Err(Errno::EIO),
-            code => Err(Errno::of(code)),
-        }
-    };
+    // SAFETY: a live queue and room for one completion.
+    let count = unsafe { poll(queue, completion)? };
+    if count > 0 {
+        return Ok(count);
+    }
+    // SAFETY: by contract.
+    unsafe { completion_after(count, queue, channel, completion) }
+}
+
+/// # Safety
+/// A live queue, which has a context with its operations, and room for one completion.
+#[inline(always)]
+unsafe fn poll(queue: *mut ibv_cq, completion: *mut ibv_wc) -> Result<c_int> {
+    // SAFETY: by contract.
+    unsafe {
+        let poll = (*(*queue).context).ops.poll_cq.ok_or_else(missing)?;
+        Ok(poll(queue, 1, completion))
+    }
+}
+
+/// After a first poll that found nothing, or failed: arms, polls again, and only then sleeps. A completion
+/// between the first poll and the arming is not missed.
+///
+/// # Safety
+/// As `next_completion`; the queue is live.
+#[cold]
+#[inline(never)]
+unsafe fn completion_after(
+    mut polled: c_int,
+    queue: *mut ibv_cq,
+    channel: *mut ibv_comp_channel,
+    completion: *mut ibv_wc,
+) -> Result<c_int> {
+    let mut armed = false;
     loop {
-        if let Some(count) = polled()? {
-            return Ok(count);
+        match polled {
+            0 => {}
+            count if count > 0 => return Ok(count),
+            // Providers that only say "-1" give no reason.
+            -1 => return Err(Errno::EIO),
+            code => return Err(Errno::of(code)),
         }
         if channel.is_null() {
             // Nothing could wake us.
             return Err(Errno::EINVAL);
         }
-        // SAFETY: a live queue.
-        Errno::check(unsafe { arm(queue, 0) })?;
-        if let Some(count) = polled()? {
-            return Ok(count);
-        }
-        let mut woken = std::ptr::null_mut();
-        let mut context = std::ptr::null_mut();
-        // SAFETY: a live channel; the queue it names is live until its events are acknowledged.
+        // SAFETY: a live queue and its channel, by contract.
         unsafe {
-            if rdma_sys::ibv_get_cq_event(channel, &raw mut woken, &raw mut context) != 0 {
-                return Err(Errno::last());
+            if armed {
+                sleep(channel)?;
+            } else {
+                let arm = (*(*queue).context).ops.req_notify_cq.ok_or_else(missing)?;
+                Errno::check(arm(queue, 0))?;
             }
-            rdma_sys::ibv_ack_cq_events(woken, 1);
+            armed = !armed;
+            polled = poll(queue, completion)?;
         }
     }
+}
+
+/// # Safety
+/// A live channel.
+unsafe fn sleep(channel: *mut ibv_comp_channel) -> Result<()> {
+    let mut woken = std::ptr::null_mut();
+    let mut context = std::ptr::null_mut();
+    // SAFETY: by contract; the queue it names is live until its events are acknowledged.
+    unsafe {
+        if rdma_sys::ibv_get_cq_event(channel, &raw mut woken, &raw mut context) != 0 {
+            return Err(Errno::last());
+        }
+        rdma_sys::ibv_ack_cq_events(woken, 1);
+    }
+    Ok(())
 }

@@ -98,31 +98,21 @@ RDMACM_INLINE int rdma_post_writev(struct rdma_cm_id *id, void *context, struct 
 	return rdma_seterrno(ibv_post_send(id->qp, &request, &bad));
 }
 
-/* One buffer as a list entry; inline data needs no region. */
-RDMACM_INLINE struct ibv_sge rdmacm_inline_entry(void *addr, size_t length, struct ibv_mr *mr)
-{
-	struct ibv_sge entry;
-
-	entry.addr = (uintptr_t)addr;
-	entry.length = (uint32_t)length;
-	entry.lkey = mr ? mr->lkey : 0;
-	return entry;
-}
-
 RDMACM_INLINE int rdma_post_recv(struct rdma_cm_id *id, void *context, void *addr, size_t length,
 				 struct ibv_mr *mr)
 {
-	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_sge entry = { (uintptr_t)addr, (uint32_t)length, mr->lkey };
 
 	assert((uintptr_t)addr >= (uintptr_t)mr->addr &&
 	       (uintptr_t)addr + length <= (uintptr_t)mr->addr + mr->length);
 	return rdma_post_recvv(id, context, &entry, 1);
 }
 
+/* Inline data needs no region. */
 RDMACM_INLINE int rdma_post_send(struct rdma_cm_id *id, void *context, void *addr, size_t length,
 				 struct ibv_mr *mr, int flags)
 {
-	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_sge entry = { (uintptr_t)addr, (uint32_t)length, mr ? mr->lkey : 0 };
 
 	return rdma_post_sendv(id, context, &entry, 1, flags);
 }
@@ -130,7 +120,7 @@ RDMACM_INLINE int rdma_post_send(struct rdma_cm_id *id, void *context, void *add
 RDMACM_INLINE int rdma_post_read(struct rdma_cm_id *id, void *context, void *addr, size_t length,
 				 struct ibv_mr *mr, int flags, uint64_t remote_addr, uint32_t rkey)
 {
-	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_sge entry = { (uintptr_t)addr, (uint32_t)length, mr->lkey };
 
 	return rdma_post_readv(id, context, &entry, 1, flags, remote_addr, rkey);
 }
@@ -138,7 +128,7 @@ RDMACM_INLINE int rdma_post_read(struct rdma_cm_id *id, void *context, void *add
 RDMACM_INLINE int rdma_post_write(struct rdma_cm_id *id, void *context, void *addr, size_t length,
 				  struct ibv_mr *mr, int flags, uint64_t remote_addr, uint32_t rkey)
 {
-	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_sge entry = { (uintptr_t)addr, (uint32_t)length, mr ? mr->lkey : 0 };
 
 	return rdma_post_writev(id, context, &entry, 1, flags, remote_addr, rkey);
 }
@@ -146,7 +136,7 @@ RDMACM_INLINE int rdma_post_write(struct rdma_cm_id *id, void *context, void *ad
 RDMACM_INLINE int rdma_post_ud_send(struct rdma_cm_id *id, void *context, void *addr, size_t length,
 				    struct ibv_mr *mr, int flags, struct ibv_ah *ah, uint32_t remote_qpn)
 {
-	struct ibv_sge entry = rdmacm_inline_entry(addr, length, mr);
+	struct ibv_sge entry = { (uintptr_t)addr, (uint32_t)length, mr ? mr->lkey : 0 };
 	struct ibv_send_wr request, *bad;
 
 	request.wr_id = (uintptr_t)context;
@@ -167,41 +157,44 @@ static __inline__ int rdmacm_inline_polled(int ret)
 	return ret >= 0 ? ret : rdma_seterrno(ret == -1 ? EIO : ret);
 }
 
-/* Polls, arms, polls again, then sleeps: nothing that comes in between is missed. */
-static __inline__ int rdmacm_inline_completion(struct rdma_cm_id *id, struct ibv_cq *queue,
-					       struct ibv_comp_channel *channel, struct ibv_wc *wc)
-{
-	struct ibv_cq *woken;
-	void *context;
-	int ret;
-
-	for (;;) {
-		ret = ibv_poll_cq(queue, 1, wc);
-		if (ret)
-			return rdmacm_inline_polled(ret);
-		ret = ibv_req_notify_cq(queue, 0);
-		if (ret)
-			return rdma_seterrno(ret);
-		ret = ibv_poll_cq(queue, 1, wc);
-		if (ret)
-			return rdmacm_inline_polled(ret);
-		if (ibv_get_cq_event(channel, &woken, &context))
-			return -1;
-		assert(woken == queue && context == (void *)id);
-		(void)id;
-		ibv_ack_cq_events(woken, 1);
-	}
-}
+/*
+ * Polls, arms, polls again, then sleeps: nothing that comes in between is missed. The queue is read from
+ * the id each time, which is cheaper than to keep it over the calls.
+ */
+#define RDMACM_INLINE_COMPLETION(id, queue, channel, wc)                  \
+	do {                                                              \
+		struct ibv_cq *woken;                                     \
+		void *context;                                            \
+		int ret;                                                  \
+                                                                          \
+		for (;;) {                                                \
+			ret = ibv_poll_cq((id)->queue, 1, wc);            \
+			if (ret)                                          \
+				return rdmacm_inline_polled(ret);         \
+			ret = ibv_req_notify_cq((id)->queue, 0);          \
+			if (ret)                                          \
+				return rdma_seterrno(ret);                \
+			ret = ibv_poll_cq((id)->queue, 1, wc);            \
+			if (ret)                                          \
+				return rdmacm_inline_polled(ret);         \
+			if (ibv_get_cq_event((id)->channel, &woken, &context)) \
+				return -1;                                \
+			assert(woken == (id)->queue && context == (void *)(id)); \
+			ibv_ack_cq_events(woken, 1);                      \
+		}                                                         \
+	} while (0)
 
 RDMACM_INLINE int rdma_get_send_comp(struct rdma_cm_id *id, struct ibv_wc *wc)
 {
-	return rdmacm_inline_completion(id, id->send_cq, id->send_cq_channel, wc);
+	RDMACM_INLINE_COMPLETION(id, send_cq, send_cq_channel, wc);
 }
 
 RDMACM_INLINE int rdma_get_recv_comp(struct rdma_cm_id *id, struct ibv_wc *wc)
 {
-	return rdmacm_inline_completion(id, id->recv_cq, id->recv_cq_channel, wc);
+	RDMACM_INLINE_COMPLETION(id, recv_cq, recv_cq_channel, wc);
 }
+
+#undef RDMACM_INLINE_COMPLETION
 
 #ifdef __cplusplus
 }

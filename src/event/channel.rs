@@ -51,6 +51,12 @@ impl DeviceFile {
         Ok(self.fd)
     }
 
+    /// As `fd`, where the answer is plain: never waits, and may be asked under a lock.
+    #[inline]
+    pub(crate) fn fd_at_once(&self) -> Option<RawFd> {
+        (!self.closed.load(Ordering::Acquire) && self.owner.is_maker()).then_some(self.fd)
+    }
+
     /// Sends a command that does not sleep, for nobody's call: a program that closes the channel
     /// meanwhile has to wait, so that the descriptor cannot come to stand for another file.
     pub(crate) fn while_open<R>(&self, command: impl FnOnce(RawFd) -> Result<R>) -> Result<R> {

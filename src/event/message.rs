@@ -47,7 +47,8 @@ impl Drop for Report {
 #[repr(C)]
 pub(crate) struct Message {
     public: rdma_cm_event,
-    private_data: [u8; abi::MAX_PRIVATE_DATA],
+    /// Written where `private_data_len` is not zero.
+    private_data: MaybeUninit<[u8; abi::MAX_PRIVATE_DATA]>,
     private_data_len: u8,
     depths: (u8, u8),
     report: Report,
@@ -76,14 +77,17 @@ impl Room {
             status,
             param: no_parameters(),
         };
-        let message = Message {
-            public,
-            private_data: [0; abi::MAX_PRIVATE_DATA],
-            private_data_len: 0,
-            depths: (0, 0),
-            report,
-        };
-        Box::write(self.0, message)
+        let mut room = self.0;
+        let message = room.as_mut_ptr();
+        // SAFETY: in its place, field by field but for the private data, which needs no value: most
+        // events have none.
+        unsafe {
+            (&raw mut (*message).public).write(public);
+            (&raw mut (*message).private_data_len).write(0);
+            (&raw mut (*message).depths).write((0, 0));
+            (&raw mut (*message).report).write(report);
+            room.assume_init()
+        }
     }
 }
 
@@ -106,7 +110,9 @@ impl Message {
 
     /// What the peer sent along, padded by the transport.
     pub(crate) fn private_data(&self) -> &[u8] {
-        &self.private_data[..usize::from(self.private_data_len)]
+        let length = usize::from(self.private_data_len);
+        // SAFETY: an eight-bit length fits; all is written before it is more than zero.
+        unsafe { std::slice::from_raw_parts(self.private_data.as_ptr().cast(), length) }
     }
 
     /// Responder resources and initiator depth of a connection event.
@@ -212,7 +218,7 @@ impl Message {
         if length == 0 {
             return ptr::null();
         }
-        self.private_data = *from;
+        self.private_data.write(*from);
         self.private_data_len = length;
         (&raw const self.private_data).cast()
     }

@@ -9,6 +9,9 @@ use crate::addrinfo::Failure;
 use crate::error::{Errno, Result};
 use libc::c_int;
 
+// Out of line, so that success is the straight way through every function.
+#[cold]
+#[inline(never)]
 fn set_errno(error: Errno) {
     // SAFETY: the location is valid for the life of the thread.
     unsafe { *libc::__errno_location() = error.raw() };
@@ -24,6 +27,7 @@ pub(super) trait IntoC {
 impl IntoC for Result<()> {
     type C = c_int;
 
+    #[inline]
     fn into_c(self) -> c_int {
         match self {
             Ok(()) => 0,
@@ -56,6 +60,7 @@ impl IntoC for std::result::Result<(), Failure> {
 impl IntoC for Result<c_int> {
     type C = c_int;
 
+    #[inline]
     fn into_c(self) -> c_int {
         self.unwrap_or_else(|error| {
             set_errno(error);

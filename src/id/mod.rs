@@ -91,8 +91,8 @@ pub(crate) struct State {
     pub(crate) memberships: Vec<&'static Membership>,
     /// Of rdma_resolve_addrinfo.
     pub(crate) resolution: Resolution,
-    /// For the children of a passive endpoint.
-    pub(crate) child_queue_pair: Option<ibv_qp_init_attr>,
+    /// For the children of a passive endpoint, which few ids are.
+    pub(crate) child_queue_pair: Option<Box<ibv_qp_init_attr>>,
 }
 
 // SAFETY: path records are plain data and the queue pair attributes hold pointers of the caller that
@@ -125,8 +125,13 @@ impl Id {
 
     /// Where to send a command.
     pub(crate) fn fd(&self) -> Result<RawFd> {
+        let file = self.file.lock();
+        if let Some(fd) = file.fd_at_once() {
+            return Ok(fd);
+        }
+        let file = Arc::clone(&file);
         // Not under the lock: in a fork's child this may wait a moment for the parent's end.
-        self.file().fd()
+        file.fd()
     }
 
     /// Sends a command on behalf of nobody's call. Until it is sent the id cannot leave its channel, so

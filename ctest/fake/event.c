@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
 
 struct rdma_ucm_event_resp *fk_event_resp(uint32_t ev)
 {
@@ -95,13 +94,11 @@ void fk_wake_add(uint32_t chan, int fd)
 static void unwake(uint32_t chan)
 {
 	int fd = fk_chan_fd(chan);
-	uint64_t one;
-	struct iovec v = { &one, sizeof(one) };
 
 	if (fk_chanp(chan)->wake_owed)
 		fk_chanp(chan)->wake_owed--;
 	else if (fd >= 0)
-		preadv2(fd, &v, 1, -1, RWF_NOWAIT);
+		fk_take_signal(fd);
 }
 
 static void lose(uint32_t ev)

@@ -101,6 +101,8 @@ int fk_chan_open(int flags);
 void fk_fd_closing(int fd);
 void fk_fd_copied(int from, int to);
 int fk_chan_fd(uint32_t chan);
+/* One unit of an eventfd, if there is one. */
+void fk_take_signal(int fd);
 void fk_fds_after_fork(void);
 void fk_fds_exit(void);
 bool fk_pid_gone(pid_t pid);

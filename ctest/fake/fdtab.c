@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 
 /*
  * Which file descriptors of this process are ours. Read without a lock by
@@ -35,6 +36,17 @@ void fk_fd_set(int fd, uint32_t kind, uint32_t idx)
 	atomic_store_explicit(&fd_table[fd], kind << FK_KIND_SHIFT | idx, memory_order_release);
 	if (kind == FK_FD_CHAN)
 		atomic_store(&chan_fd[idx], fd + 1);
+}
+
+void fk_take_signal(int fd)
+{
+	uint64_t unit;
+	struct iovec v = { &unit, sizeof(unit) };
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+
+	/* Emulators of programs lack the call that never waits. */
+	if (preadv2(fd, &v, 1, -1, RWF_NOWAIT) < 0 && errno == ENOTSUP && poll(&ready, 1, 0) == 1)
+		fk_real_read()(fd, &unit, sizeof(unit));
 }
 
 int fk_chan_fd(uint32_t chan)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/uio.h>
 #include <time.h>
 
 enum { ACK_LIMIT_S = 5 };
@@ -108,13 +107,10 @@ FK_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *con
 
 static void take_back(struct fk_vcc *cc)
 {
-	uint64_t unit;
-	struct iovec v = { &unit, sizeof(unit) };
-
 	if (cc->owed)
 		cc->owed--;
 	else if (cc->pid == fk_pid())
-		preadv2(cc->fd, &v, 1, -1, RWF_NOWAIT);
+		fk_take_signal(cc->fd);
 }
 
 static void leave_channel(uint32_t cq)

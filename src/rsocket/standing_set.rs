@@ -26,7 +26,6 @@ const MANY: usize = 16;
 /// A place of the array.
 struct Place {
     fd: RawFd,
-    events: c_short,
     /// None where the descriptor is the kernel's.
     socket: Option<Weak<Socket>>,
 }
@@ -34,6 +33,8 @@ struct Place {
 /// See the module text.
 #[derive(Default)]
 struct StandingSet {
+    /// The array as it came last, without results.
+    array: Vec<pollfd>,
     places: Vec<Place>,
     set: Option<Arc<Set>>,
     /// A fork's child leaves its parent's set alone.
@@ -65,7 +66,8 @@ pub(super) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usiz
 
 impl StandingSet {
     fn poll(&mut self, fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usize>> {
-        if !self.has_same(fds) {
+        let is_same = self.has_same(fds);
+        if !is_same && !self.has_same_descriptors(fds) {
             self.remember(fds);
             return None;
         }
@@ -73,10 +75,7 @@ impl StandingSet {
             self.gather();
         }
         let set = Arc::clone(self.set.as_ref()?);
-        for place in &mut *fds {
-            place.revents = 0;
-        }
-        if self.change_interests(&set, fds).is_err() {
+        if !is_same && self.change_interests(&set, fds).is_err() {
             self.forget();
             return None;
         }
@@ -108,16 +107,31 @@ impl StandingSet {
         }
     }
 
-    fn has_same(&self, fds: &[pollfd]) -> bool {
-        self.places.len() == fds.len()
-            && self.places.iter().zip(fds).all(|(place, given)| place.fd == given.fd)
+    /// The array is the same, which most are. Its results are cleared on the way: this is all that an idle
+    /// socket costs, so it is one pass without branches.
+    fn has_same(&self, fds: &mut [pollfd]) -> bool {
+        if self.array.len() != fds.len() {
+            return false;
+        }
+        let mut difference = 0;
+        for (known, given) in self.array.iter().zip(fds) {
+            difference |= (known.fd ^ given.fd) | i32::from(known.events ^ given.events);
+            given.revents = 0;
+        }
+        difference == 0
+    }
+
+    fn has_same_descriptors(&self, fds: &[pollfd]) -> bool {
+        self.array.len() == fds.len()
+            && self.array.iter().zip(fds).all(|(known, given)| known.fd == given.fd)
     }
 
     fn remember(&mut self, fds: &[pollfd]) {
         self.forget();
-        if self.places.try_reserve(fds.len()).is_ok() {
-            let place = |given: &pollfd| Place { fd: given.fd, events: given.events, socket: None };
-            self.places.extend(fds.iter().map(place));
+        let room = self.places.try_reserve(fds.len()).and(self.array.try_reserve(fds.len()));
+        if room.is_ok() {
+            self.array.extend(fds.iter().map(|given| pollfd { revents: 0, ..*given }));
+            self.places.extend(fds.iter().map(|given| Place { fd: given.fd, socket: None }));
         }
     }
 
@@ -128,6 +142,7 @@ impl StandingSet {
             Some(set) => std::mem::forget(set),
             None => {}
         }
+        self.array.clear();
         self.places.clear();
         self.is_unfit = false;
     }
@@ -158,14 +173,13 @@ impl StandingSet {
         self.ordinary.clear();
         self.told.clear();
         try_push(&mut self.watched, pollfd { fd: set.fd(), events: POLLIN, revents: 0 })?;
-        for (index, place) in self.places.iter_mut().enumerate() {
+        for (index, (place, asked)) in self.places.iter_mut().zip(&self.array).enumerate() {
             let Some(found) = lookup(place.fd) else {
-                let watched = pollfd { fd: place.fd, events: place.events, revents: 0 };
-                try_push(&mut self.watched, watched)?;
+                try_push(&mut self.watched, *asked)?;
                 try_push(&mut self.ordinary, index)?;
                 continue;
             };
-            set.control(EPOLL_CTL_ADD, place.fd, Some(event(place.events, index)))?;
+            set.control(EPOLL_CTL_ADD, place.fd, Some(event(asked.events, index)))?;
             place.socket = Some(Arc::downgrade(&found));
             try_push(&mut self.told, epoll_event { events: 0, u64: 0 })?;
         }
@@ -187,9 +201,10 @@ impl StandingSet {
     }
 
     fn change_interests(&mut self, set: &Arc<Set>, fds: &[pollfd]) -> Result<()> {
-        for (index, (place, given)) in self.places.iter_mut().zip(fds).enumerate() {
-            if place.events != given.events {
-                place.events = given.events;
+        let known = self.array.iter_mut().zip(&self.places);
+        for (index, ((asked, place), given)) in known.zip(fds).enumerate() {
+            if asked.events != given.events {
+                asked.events = given.events;
                 if place.socket.is_some() {
                     set.control(EPOLL_CTL_MOD, place.fd, Some(event(given.events, index)))?;
                 }

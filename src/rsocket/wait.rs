@@ -67,6 +67,8 @@ struct Pool {
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { generation: 0, wakers: Vec::new() });
 const POOLED: usize = 16;
+/// For a lock that is held for a few instructions, or, after a fork, for ever.
+const PATIENCE: Duration = Duration::from_millis(1);
 
 /// A waker for as long as one wait.
 pub(super) struct Borrowed(Arc<Waker>);
@@ -74,7 +76,7 @@ pub(super) struct Borrowed(Arc<Waker>);
 impl Borrowed {
     pub(super) fn take() -> Result<Borrowed> {
         // A lock that a fork left locked costs a descriptor more, nothing else.
-        let pooled = POOL.try_lock().and_then(|mut pool| {
+        let pooled = POOL.try_lock_for(PATIENCE).and_then(|mut pool| {
             if pool.generation != fork::generation() {
                 pool.generation = fork::generation();
                 // Their numbers may have been closed by the child, and be others' now.
@@ -100,7 +102,7 @@ impl Drop for Borrowed {
             return;
         }
         self.0.clear();
-        if let Some(mut pool) = POOL.try_lock() {
+        if let Some(mut pool) = POOL.try_lock_for(PATIENCE) {
             if pool.generation == fork::generation() && pool.wakers.len() < POOLED {
                 pool.wakers.push(Arc::clone(&self.0));
             }

@@ -37,6 +37,7 @@ def build():
     compile_one("helpers-exported", "helpers.c", "-DRDMACM_NO_INLINE", *ours, *stub, *SYSTEM)
     compile_one("manager", "manager.c", *SYSTEM)
     compile_one("first", "first.c", "-ldl")
+    compile_one("descriptors", "descriptors.c")
     compile_one("sockets", "sockets.c", *SYSTEM)
 
 

@@ -5,7 +5,7 @@ import subprocess
 from collections import Counter, defaultdict
 
 import callgrind
-from bench import FAKE, LIBRARIES, OUT, environment, numbers, pairs, row
+from bench import FAKE, LIBRARIES, OURS, OUT, environment, numbers, pairs, row
 
 OF_LIBRARY = r"/librdmacm\.so"
 LAYERS = {"c": "c", "inline": "ours", "exported": "ours"}
@@ -144,4 +144,24 @@ def first(smoke):
     ]
 
 
-FIGURES = {"helpers": helpers, "manager": manager, "first": first}
+def preloads():
+    """The preload library of each side; the C library's lies beside its other files."""
+    folder = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
+    return {"none": None, "c": f"/usr/lib/{folder}/rsocket/librspreload.so", "ours": OURS / "librspreload.so"}
+
+
+def preload(smoke):
+    rounds = 20 if smoke else 100
+    cost = defaultdict(dict)
+    for side, library in preloads().items():
+        env = environment("ours" if side == "ours" else "c", *([library] if library else []))
+        for dump in callgrind.sections([OUT / "descriptors", rounds], env):
+            if dump.name:
+                cost[dump.name][side] = round(dump.total / rounds)
+    rows = [row(name, one["c"] - one["none"], one["ours"] - one["none"], plain=one["none"])
+            for name, one in cost.items()]
+    return [{"name": "preload", "title": "librspreload: instructions added to a call on an ordinary descriptor",
+             "unit": "instructions", "rows": rows, "extra": {"plain": "the call without preload"}}]
+
+
+FIGURES = {"helpers": helpers, "manager": manager, "first": first, "preload": preload}

@@ -86,7 +86,7 @@ pub(super) unsafe fn destination(
         return Ok(None);
     }
     // SAFETY: by contract.
-    unsafe { SocketAddress::read_sized(address, length as usize) }.map(Some)
+    unsafe { SocketAddress::read_for_socket(address, length as usize) }.map(Some)
 }
 
 /// The pieces of readv and writev.

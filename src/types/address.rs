@@ -69,8 +69,7 @@ impl SocketAddress {
         address: *const sockaddr,
         given: usize,
     ) -> Result<SocketAddress> {
-        let sizes = size_of::<libc::sa_family_t>()..=size_of::<libc::sockaddr_storage>();
-        if address.is_null() || !sizes.contains(&given) {
+        if address.is_null() || given < size_of::<libc::sa_family_t>() {
             return Err(Errno::EINVAL);
         }
         // SAFETY: at least the family is readable.
@@ -81,6 +80,21 @@ impl SocketAddress {
         }
         // SAFETY: `length` is at most `given`.
         Ok(unsafe { SocketAddress::copy(address.cast(), length) })
+    }
+
+    /// The same for a call of the socket API, where the kernel refuses a length that no address has.
+    ///
+    /// # Safety
+    /// As `read_sized`.
+    pub(crate) unsafe fn read_for_socket(
+        address: *const sockaddr,
+        given: usize,
+    ) -> Result<SocketAddress> {
+        if given > size_of::<sockaddr_storage>() {
+            return Err(Errno::EINVAL);
+        }
+        // SAFETY: by contract.
+        unsafe { SocketAddress::read_sized(address, given) }
     }
 
     /// # Safety
@@ -267,9 +281,9 @@ mod tests {
             assert_eq!(SocketAddress::read_sized(raw, 1).err(), Some(Errno::EINVAL));
             assert!(SocketAddress::read_sized(raw, 16).is_ok());
             // Refused by its length alone, as the kernel does: nothing behind the address is read.
-            assert_eq!(SocketAddress::read_sized(raw, 129).err(), Some(Errno::EINVAL));
+            assert_eq!(SocketAddress::read_for_socket(raw, 129).err(), Some(Errno::EINVAL));
             assert_eq!(
-                SocketAddress::read_sized(raw, u32::MAX as usize).err(),
+                SocketAddress::read_for_socket(raw, u32::MAX as usize).err(),
                 Some(Errno::EINVAL)
             );
         }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <time.h>
 
 struct fk_kernel *fk_k;
 
@@ -22,7 +23,19 @@ void fk_lock(void)
 	int old, r;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	r = pthread_mutex_lock(&fk_k->lock);
+	r = pthread_mutex_trylock(&fk_k->lock);
+	/* In steps: a process that ends just when it is woken takes the wake-up with it. */
+	while (r == EBUSY || r == ETIMEDOUT) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 20000000;
+		if (until.tv_nsec >= 1000000000) {
+			until.tv_nsec -= 1000000000;
+			until.tv_sec++;
+		}
+		r = pthread_mutex_timedlock(&fk_k->lock, &until);
+	}
 	cancel_state = old;
 	saved_errno = errno;
 	/* A process died inside: its half-made change is only test state. */

@@ -68,8 +68,8 @@ int main(void)
 	CHECK("data", event.data.u32 * 100 + event.events, 101, 0);
 	pthread_join(thread, NULL);
 	CHECK("level: again", wait_for(set, &event, 0), 1, 0);
-	struct pollfd poll = { set, POLLIN, 0 };
-	CHECK("the set itself is readable", rpoll(&poll, 1, 0), 1, 0);
+	struct pollfd look = { set, POLLIN, 0 };
+	CHECK("the set itself is readable", rpoll(&look, 1, 0), 1, 0);
 	rrecv(fds[0], buf, 1, 0);
 	CHECK("read: no more", wait_for(set, &event, 50), 0, 0);
 	if (write(pipes[1], "x", 1) != 1)
@@ -94,6 +94,27 @@ int main(void)
 	rsend(fds[1], "c", 1, 0);
 	CHECK("E-2 edge: new data", wait_for(set, &event, 2000), 1, 0);
 	rrecv(fds[0], buf, 1, 0);
+
+	/* A ready socket and a completion in the same wait, whoever has the turn; what came is seen later. */
+	for (int turn = 0; turn < 4; turn++) {
+		event = (struct epoll_event){ .events = EPOLLOUT | EPOLLET, .data.u32 = 3 };
+		repoll_ctl(set, EPOLL_CTL_MOD, fds[0], &event);
+		wait_for(set, &event, 50);
+		rsend(fds[1], "e", 1, 0);
+		usleep(50000);
+		event = (struct epoll_event){ .events = EPOLLOUT | EPOLLET, .data.u32 = 3 };
+		repoll_ctl(set, EPOLL_CTL_MOD, fds[0], &event);
+		wait_for(set, &event, 50);
+		rrecv(fds[0], buf, 1, 0);
+		event = (struct epoll_event){ .events = EPOLLIN, .data.u32 = 3 };
+		repoll_ctl(set, EPOLL_CTL_MOD, fds[0], &event);
+		wait_for(set, &event, 0);
+		struct pollfd nested = { set, POLLIN, 0 };
+		rsend(fds[1], "f", 1, 0);
+		CHECK("E-9 the set wakes for data", poll(&nested, 1, 2000), 1, 0);
+		CHECK("E-9 data after both", wait_for(set, &event, 2000), 1, 0);
+		rrecv(fds[0], buf, 1, 0);
+	}
 
 	event = (struct epoll_event){ .events = EPOLLIN | EPOLLONESHOT, .data.u32 = 4 };
 	repoll_ctl(set, EPOLL_CTL_MOD, fds[0], &event);

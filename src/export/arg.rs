@@ -74,6 +74,22 @@ pub(super) unsafe fn parameters<'a>(given: *const rdma_conn_param) -> Option<Par
     })
 }
 
+/// The address of a socket call. As the kernel has it, none is longer than a sockaddr_storage.
+///
+/// # Safety
+/// NULL, or readable for `length` bytes.
+pub(super) unsafe fn socket_address(
+    address: *const sockaddr,
+    length: socklen_t,
+) -> Result<SocketAddress> {
+    let length = length as usize;
+    if length > size_of::<libc::sockaddr_storage>() {
+        return Err(Errno::EINVAL);
+    }
+    // SAFETY: by contract.
+    unsafe { SocketAddress::read_sized(address, length) }
+}
+
 /// An address that a datagram goes to; none for NULL.
 ///
 /// # Safety
@@ -86,7 +102,7 @@ pub(super) unsafe fn destination(
         return Ok(None);
     }
     // SAFETY: by contract.
-    unsafe { SocketAddress::read_for_socket(address, length as usize) }.map(Some)
+    unsafe { socket_address(address, length) }.map(Some)
 }
 
 /// The pieces of readv and writev.

@@ -121,7 +121,7 @@ pub unsafe extern "C" fn rsocket(domain: c_int, type_: c_int, protocol: c_int) -
 pub unsafe extern "C" fn rbind(socket: c_int, addr: *const sockaddr, addrlen: socklen_t) -> c_int {
     let bound = find(socket).and_then(|socket| {
         // SAFETY: readable for `addrlen` bytes, by the C contract.
-        let address = unsafe { SocketAddress::read_for_socket(addr, addrlen as usize) }?;
+        let address = unsafe { arg::socket_address(addr, addrlen) }?;
         socket.bind(&address)
     });
     bound.into_c()
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn rconnect(
             return socket.disconnect();
         }
         // SAFETY: as above.
-        let address = unsafe { SocketAddress::read_for_socket(addr, addrlen as usize) }?;
+        let address = unsafe { arg::socket_address(addr, addrlen) }?;
         socket.connect(&address)
     });
     connected.into_c()

@@ -82,21 +82,6 @@ impl SocketAddress {
         Ok(unsafe { SocketAddress::copy(address.cast(), length) })
     }
 
-    /// The same for a call of the socket API, where the kernel refuses a length that no address has.
-    ///
-    /// # Safety
-    /// As `read_sized`.
-    pub(crate) unsafe fn read_for_socket(
-        address: *const sockaddr,
-        given: usize,
-    ) -> Result<SocketAddress> {
-        if given > size_of::<sockaddr_storage>() {
-            return Err(Errno::EINVAL);
-        }
-        // SAFETY: by contract.
-        unsafe { SocketAddress::read_sized(address, given) }
-    }
-
     /// # Safety
     /// `length` bytes at `from` are readable and fit a sockaddr_storage.
     unsafe fn copy(from: *const u8, length: usize) -> SocketAddress {
@@ -280,12 +265,6 @@ mod tests {
             assert_eq!(SocketAddress::read_sized(raw, 15).err(), Some(Errno::EINVAL));
             assert_eq!(SocketAddress::read_sized(raw, 1).err(), Some(Errno::EINVAL));
             assert!(SocketAddress::read_sized(raw, 16).is_ok());
-            // Refused by its length alone, as the kernel does: nothing behind the address is read.
-            assert_eq!(SocketAddress::read_for_socket(raw, 129).err(), Some(Errno::EINVAL));
-            assert_eq!(
-                SocketAddress::read_for_socket(raw, u32::MAX as usize).err(),
-                Some(Errno::EINVAL)
-            );
         }
         let unknown = sockaddr { sa_family: libc::AF_UNIX as u16, sa_data: [0; 14] };
         // SAFETY: a valid sockaddr.

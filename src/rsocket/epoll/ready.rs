@@ -67,6 +67,11 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
         }
     }
 
+    /// Wakes for what was put there quietly and is not visited.
+    pub(super) fn announce(&self) {
+        self.settle(&mut self.list.lock());
+    }
+
     /// Shows each entry to `look` once, as long as that wants more; those that it wants to stay go to
     /// the end of the list.
     pub(super) fn visit(&self, look: impl FnMut(&Arc<T>) -> Verdict) {

@@ -35,7 +35,10 @@ impl Set {
             let found = if !self.ready.is_empty() && self.rsockets_first() {
                 let found = self.take_ready(events);
                 let until = if found > 0 { Some(Instant::now()) } else { deadline };
-                found + self.kernel_events(&mut events[found..], until)?
+                let by_kernel = self.kernel_events(&mut events[found..], until);
+                // Nobody visits the list in this turn: what came on it has to wake the next.
+                self.ready.announce();
+                found + by_kernel?
             } else {
                 let until = if self.ready.is_empty() { deadline } else { Some(Instant::now()) };
                 let found = self.kernel_events(events, until)?;
@@ -127,8 +130,9 @@ impl Set {
 
     /// Arms a member's socket and watches the descriptor that tells of its events.
     pub(super) fn watch(&self, member: &Member, socket: &Socket) {
-        let Ok(fd) = socket.as_source().and_then(|source| source.arm()) else { return };
+        // First the lock: what is asked for before may be old when another thread has watched meanwhile.
         let mut watched = member.watched.lock();
+        let Ok(fd) = socket.as_source().and_then(|source| source.arm()) else { return };
         if *watched == fd {
             return;
         }

@@ -110,12 +110,14 @@ mod loom_tests {
                 value: AtomicPtr::new(std::ptr::null_mut()),
             });
             slot.fill(Arc::new(Counted(Arc::clone(&gone[0]))));
+            // Made now, so that it does not get the memory of the first.
+            let second = Arc::new(Counted(Arc::clone(&gone[1])));
             let readers = [(); 2].map(|()| {
                 let (slot, gone) = (Arc::clone(&slot), gone.clone());
                 thread::spawn(move || look(&slot, &gone))
             });
             drop(slot.take());
-            slot.fill(Arc::new(Counted(Arc::clone(&gone[1]))));
+            slot.fill(second);
             for reader in readers {
                 assert!(reader.join().is_ok());
             }

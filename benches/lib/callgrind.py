@@ -11,7 +11,8 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 ALLOCATE = {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc", "memalign"}
-LIBC = re.compile(r"/(libc|libpthread|ld-linux-[\w-]+)\.so\.")
+# "???" is a linkage table that callgrind has no name for: what it leads to, for a library here, is libc.
+LIBC = re.compile(r"/(libc|libpthread|ld-linux-[\w-]+)\.so\.|^\?\?\?$")
 
 
 class Dump:

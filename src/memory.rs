@@ -45,9 +45,26 @@ pub(crate) fn try_arc<T>(value: T) -> Result<Arc<T>> {
 
 /// A vector with room for `count` elements, or ENOMEM.
 pub(crate) fn try_vec<T>(count: usize) -> Result<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(count).map_err(|_| Errno::ENOMEM)?;
-    Ok(vector)
+    let layout = Layout::array::<T>(count).map_err(|_| Errno::ENOMEM)?;
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is not empty, and that of a vector with room for `count`, which has none yet.
+    unsafe {
+        let memory = std::alloc::alloc(layout).cast::<T>();
+        if memory.is_null() {
+            Err(Errno::ENOMEM)
+        } else {
+            Ok(Vec::from_raw_parts(memory, 0, count))
+        }
+    }
+}
+
+/// All of a sequence of known length, or ENOMEM.
+pub(crate) fn try_collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Box<[T]>> {
+    let mut vector = try_vec(values.len())?;
+    vector.extend(values);
+    Ok(vector.into_boxed_slice())
 }
 
 /// A copy of `bytes`, or ENOMEM.

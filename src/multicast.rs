@@ -19,6 +19,7 @@ use rdma_sys::ibv_gid;
 use std::os::fd::RawFd;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use zerocopy::FromZeros;
 
 /// Members of this kind only send: their queue pair is not attached.
 const SEND_ONLY_FULL_MEMBER: u32 = 1;
@@ -99,6 +100,8 @@ pub(crate) fn join(
     };
     // SAFETY: leaked, freed after retirement.
     unsafe { MEMBERSHIPS.publish(key, NonNull::from(membership)) };
+    let mut addr = abi::Storage::new_zeroed();
+    let addr_size = addr.put(address);
     let room = id.with(|state| state.memberships.try_reserve(1)).map_err(|_| Errno::ENOMEM);
     let answer = room.and_then(|()| {
         uapi::call(
@@ -107,9 +110,9 @@ pub(crate) fn join(
                 response: 0,
                 uid: key.raw(),
                 id: id.handle(),
-                addr_size: address.length() as u16,
+                addr_size,
                 join_flags: join_flags as u16,
-                addr: address.into(),
+                addr,
             },
         )
     });

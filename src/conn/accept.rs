@@ -12,11 +12,10 @@ pub(crate) const REASON_VENDOR_OPTION_NOT_SUPPORTED: u8 = 35;
 
 impl Id {
     pub(crate) fn accept(&self, given: Option<&Parameters<'_>>) -> Result<()> {
-        parameters::check(self, given)?;
+        let (max_responder, max_initiator) = parameters::check(self, given)?;
         if given.is_none() && !self.has_queue_pair() {
             return Err(Errno::EINVAL);
         }
-        let (max_responder, max_initiator) = parameters::device_limits(self)?;
         let (responder_resources, initiator_depth) = self.with(|state| {
             // What the peer asked for, unless the caller decides.
             state.initiator_depth = given
@@ -29,20 +28,20 @@ impl Id {
                 .unwrap_or(state.responder_resources.min(max_responder));
             (state.responder_resources, state.initiator_depth)
         });
-        let conn_param = parameters::to_kernel(self, given)?;
         if !self.is_datagram() {
             self.queue_pair_to_rtr(Some(responder_resources))?;
             self.queue_pair_to_rts(Some(initiator_depth))?;
         }
-        let ece = self.with(|state| abi::Ece {
-            // The answer repeats the asker's vendor.
-            vendor_id: state.remote_ece.0,
-            attr_mod: state.local_ece.1,
+        let sent = uapi::send_filled(self.fd()?, |command: &mut abi::Accept| {
+            command.uid = self.key().raw();
+            command.id = self.handle();
+            command.ece = self.with(|state| abi::Ece {
+                // The answer repeats the asker's vendor.
+                vendor_id: state.remote_ece.0,
+                attr_mod: state.local_ece.1,
+            });
+            parameters::to_kernel(self, given, &mut command.conn_param)
         });
-        let sent = uapi::send(
-            self.fd()?,
-            abi::Accept { uid: self.key().raw(), conn_param, id: self.handle(), reserved: 0, ece },
-        );
         if sent.is_err() {
             // The command's error is the one to tell.
             let _ = super::fail_queue_pair(self);
@@ -59,19 +58,14 @@ impl Id {
     }
 
     pub(crate) fn reject(&self, private_data: &[u8], reason: u8) -> Result<()> {
-        let mut data = [0; abi::MAX_PRIVATE_DATA];
         let length = u8::try_from(private_data.len()).map_err(|_| Errno::EINVAL)?;
-        data[..private_data.len()].copy_from_slice(private_data);
-        uapi::send(
-            self.fd()?,
-            abi::Reject {
-                id: self.handle(),
-                private_data_len: length,
-                reason,
-                reserved: [0; 2],
-                private_data: data,
-            },
-        )
+        uapi::send_filled(self.fd()?, |command: &mut abi::Reject| {
+            command.id = self.handle();
+            command.private_data_len = length;
+            command.reason = reason;
+            command.private_data[..private_data.len()].copy_from_slice(private_data);
+            Ok(())
+        })
     }
 
     pub(crate) fn reject_ece(&self, private_data: &[u8]) -> Result<()> {

@@ -6,12 +6,10 @@ use crate::id::Id;
 use crate::sync_mode::Operation;
 use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
 use crate::uapi::{self, abi};
-use zerocopy::FromZeros;
 
 impl Id {
     pub(crate) fn connect(&self, given: Option<&Parameters<'_>>) -> Result<()> {
-        parameters::check(self, given)?;
-        let (max_responder, max_initiator) = parameters::device_limits(self)?;
+        let (max_responder, max_initiator) = parameters::check(self, given)?;
         self.with(|state| {
             state.responder_resources = given
                 .map(|given| given.responder_resources)
@@ -23,17 +21,12 @@ impl Id {
                 .unwrap_or(max_initiator);
             state.connect_failed = false;
         });
-        let conn_param = parameters::to_kernel(self, given)?;
-        let (vendor_id, attr_mod) = self.with(|state| state.local_ece);
-        uapi::send(
-            self.fd()?,
-            abi::Connect {
-                conn_param,
-                id: self.handle(),
-                reserved: 0,
-                ece: abi::Ece { vendor_id, attr_mod },
-            },
-        )?;
+        uapi::send_filled(self.fd()?, |command: &mut abi::Connect| {
+            command.id = self.handle();
+            let (vendor_id, attr_mod) = self.with(|state| state.local_ece);
+            command.ece = abi::Ece { vendor_id, attr_mod };
+            parameters::to_kernel(self, given, &mut command.conn_param)
+        })?;
         self.with(|state| state.connect_header = Vec::new());
         self.finish(Operation::Connect)
     }
@@ -62,7 +55,8 @@ pub(crate) fn confirm(id: &Id) -> Result<()> {
 
 /// The active side's ACCEPT: no parameters, and the id keeps its number in the kernel.
 fn ready_to_use(id: &Id) -> Result<()> {
-    let mut command = abi::Accept::new_zeroed();
-    command.id = id.handle();
-    uapi::send(id.fd()?, command)
+    uapi::send_filled(id.fd()?, |command: &mut abi::Accept| {
+        command.id = id.handle();
+        Ok(())
+    })
 }

@@ -4,7 +4,6 @@ use crate::error::{Errno, Result};
 use crate::id::Id;
 use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES, RDMA_PS_TCP};
 use crate::uapi::abi;
-use zerocopy::FromZeros;
 
 /// The kernel's own length field has eight bits.
 const MAX_TOTAL_PRIVATE_DATA: usize = 255;
@@ -24,10 +23,12 @@ pub(crate) struct Parameters<'a> {
     pub(crate) qp_num: u32,
 }
 
+/// Responder resources and initiator depth that the id's device can do.
+type Limits = (u8, u8);
+
 impl Parameters<'_> {
     /// Depths beyond the device's limits would only fail later, and less clearly.
-    fn check_limits(&self, id: &Id) -> Result<()> {
-        let (max_responder, max_initiator) = device_limits(id)?;
+    fn check_limits(&self, (max_responder, max_initiator): Limits) -> Result<()> {
         let within = |value: u8, any: u8, limit: u8| value == any || value <= limit;
         if within(self.responder_resources, RDMA_MAX_RESP_RES, max_responder)
             && within(self.initiator_depth, RDMA_MAX_INIT_DEPTH, max_initiator)
@@ -39,36 +40,42 @@ impl Parameters<'_> {
     }
 }
 
-/// Responder resources and initiator depth that the id's device can do.
-pub(super) fn device_limits(id: &Id) -> Result<(u8, u8)> {
-    id.with(|state| {
+/// Checks what a caller gave, before anything is changed, and tells what the device can do. A connected
+/// service needs a queue pair, made by us or named by him.
+pub(super) fn check(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<Limits> {
+    let (limits, header_length) = id.with(|state| -> Result<(Limits, usize)> {
         let device = state.binding.as_ref().ok_or(Errno::EINVAL)?.device();
-        Ok((device.max_responder_resources(), device.max_initiator_depth()))
-    })
+        let limits = (device.max_responder_resources(), device.max_initiator_depth());
+        Ok((limits, state.connect_header.len()))
+    })?;
+    let data_length = parameters.map_or(0, |given| given.private_data.len());
+    if header_length.saturating_add(data_length) > MAX_TOTAL_PRIVATE_DATA {
+        return Err(Errno::EINVAL);
+    }
+    if id.port_space() == RDMA_PS_TCP {
+        match parameters {
+            Some(parameters) => parameters.check_limits(limits)?,
+            None if id.has_queue_pair() => {}
+            None => return Err(Errno::EINVAL),
+        }
+    }
+    Ok(limits)
 }
 
-/// Checks what a caller gave; a connected service needs a queue pair, made by us or named by him.
-pub(super) fn check(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<()> {
-    if id.port_space() != RDMA_PS_TCP {
-        return Ok(());
-    }
-    match parameters {
-        Some(parameters) => parameters.check_limits(id),
-        None if id.has_queue_pair() => Ok(()),
-        None => Err(Errno::EINVAL),
-    }
-}
-
-/// The kernel's struct, from the caller's parameters and what the id has settled on.
-pub(super) fn to_kernel(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<abi::ConnParam> {
-    let mut kernel = abi::ConnParam::new_zeroed();
+/// Fills the kernel's struct, which is all zeros, from the caller's parameters and what the id has
+/// settled on.
+pub(super) fn to_kernel(
+    id: &Id,
+    parameters: Option<&Parameters<'_>>,
+    kernel: &mut abi::ConnParam,
+) -> Result<()> {
     kernel.valid = 1;
     (kernel.qp_num, kernel.srq) = match (id.queue_pair(), parameters) {
         (Some(queue_pair), _) => (queue_pair.number(), u8::from(queue_pair.has_shared_queue())),
         (None, Some(given)) => (given.qp_num, given.srq),
         (None, None) => (0, 0),
     };
-    let mut data = PrivateData { kernel: &mut kernel };
+    let mut data = PrivateData { kernel };
     id.with(|state| {
         data.kernel.responder_resources = state.responder_resources;
         data.kernel.initiator_depth = state.initiator_depth;
@@ -86,7 +93,7 @@ pub(super) fn to_kernel(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<
             kernel.rnr_retry_count = DEFAULT_RETRIES;
         }
     }
-    Ok(kernel)
+    Ok(())
 }
 
 struct PrivateData<'a> {
@@ -109,6 +116,7 @@ impl PrivateData<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use zerocopy::FromZeros;
 
     #[test]
     fn private_data_never_outgrows_the_command() {

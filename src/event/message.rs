@@ -20,8 +20,8 @@ use std::ptr;
 
 /// The debt of an event to its id: while it is held the id cannot go, dropping it acknowledges.
 pub(crate) struct Report {
-    id: HeldId,
-    membership: Option<Hold<Membership>>,
+    pub(super) id: HeldId,
+    pub(super) membership: Option<Hold<Membership>>,
 }
 
 impl Report {
@@ -51,52 +51,39 @@ pub(crate) struct Message {
     private_data: MaybeUninit<[u8; abi::MAX_PRIVATE_DATA]>,
     private_data_len: u8,
     depths: (u8, u8),
-    report: Report,
+    /// What C has always has one.
+    report: Option<Report>,
 }
 
 const _: () = assert!(offset_of!(Message, public) == 0);
 
-/// Memory for a message, taken before the kernel gives the event away.
-pub(super) struct Room(Box<MaybeUninit<Message>>);
-
-impl Room {
-    pub(super) fn reserve() -> Result<Room> {
-        try_box(MaybeUninit::uninit()).map(Room)
-    }
-
-    pub(super) fn fill(
-        self,
-        report: Report,
-        event: rdma_cm_event_type,
-        status: i32,
-    ) -> Box<Message> {
-        let public = rdma_cm_event {
-            id: report.id.as_c(),
-            listen_id: ptr::null_mut(),
-            event,
-            status,
-            param: no_parameters(),
-        };
-        let mut room = self.0;
+impl Message {
+    /// Memory for a message, taken before the kernel gives the event away.
+    pub(super) fn reserve() -> Result<Box<Message>> {
+        let mut room = try_box(MaybeUninit::<Message>::uninit())?;
         let message = room.as_mut_ptr();
         // SAFETY: in its place, field by field but for the private data, which needs no value: most
-        // events have none.
+        // events have none. The public part is pointers and integers, valid when zero.
         unsafe {
-            (&raw mut (*message).public).write(public);
+            (&raw mut (*message).public).write_bytes(0, 1);
             (&raw mut (*message).private_data_len).write(0);
             (&raw mut (*message).depths).write((0, 0));
-            (&raw mut (*message).report).write(report);
-            room.assume_init()
+            (&raw mut (*message).report).write(None);
+            Ok(room.assume_init())
         }
     }
-}
 
-fn no_parameters() -> rdma_event_param {
-    // SAFETY: pointers and integers: valid when zero.
-    unsafe { MaybeUninit::zeroed().assume_init() }
-}
+    /// Begins a reserved message; the event's parameters come after.
+    pub(super) fn begin(&mut self, id: *mut rdma_cm_id, event: rdma_cm_event_type, status: i32) {
+        self.public.id = id;
+        self.set_outcome(event, status);
+    }
 
-impl Message {
+    /// Ends it: C may have it.
+    pub(super) fn complete(&mut self, report: Report) {
+        self.report = Some(report);
+    }
+
     pub(crate) fn into_c(self: Box<Message>) -> *mut rdma_cm_event {
         Box::into_raw(self).cast()
     }
@@ -142,11 +129,6 @@ impl Message {
         unsafe { Id::from_c(self.public.id) }.ok()
     }
 
-    /// The id that the event was reported for.
-    pub(super) fn owner(&self) -> HeldId {
-        self.report.id.clone()
-    }
-
     /// Whether an event that C may have is one of this membership.
     ///
     /// # Safety
@@ -154,12 +136,8 @@ impl Message {
     pub(crate) unsafe fn is_of_membership(event: *const rdma_cm_event, membership: Key) -> bool {
         // SAFETY: by contract, from `into_c`.
         unsafe { event.cast::<Message>().as_ref() }
-            .and_then(|message| message.report.membership.as_ref())
+            .and_then(|message| message.report.as_ref()?.membership.as_ref())
             .is_some_and(|own| own.key() == membership)
-    }
-
-    pub(super) fn membership(&self) -> Option<Hold<Membership>> {
-        self.report.membership.clone()
     }
 
     pub(super) fn set_outcome(&mut self, event: rdma_cm_event_type, status: i32) {
@@ -179,7 +157,6 @@ impl Message {
     pub(super) fn set_conn(&mut self, from: &abi::ConnParam) {
         let private_data = self.keep_private_data(&from.private_data, from.private_data_len);
         self.depths = (from.responder_resources, from.initiator_depth);
-        self.public.param = no_parameters();
         self.public.param.conn = rdma_conn_param {
             private_data,
             private_data_len: from.private_data_len,
@@ -218,8 +195,10 @@ impl Message {
         if length == 0 {
             return ptr::null();
         }
-        self.private_data.write(*from);
+        let place: *mut u8 = self.private_data.as_mut_ptr().cast();
+        // SAFETY: an eight-bit length fits both.
+        unsafe { ptr::copy_nonoverlapping(from.as_ptr(), place, usize::from(length)) };
         self.private_data_len = length;
-        (&raw const self.private_data).cast()
+        place.cast()
     }
 }

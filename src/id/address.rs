@@ -10,15 +10,11 @@ use crate::uapi::{self, abi};
 
 impl Id {
     pub(crate) fn bind(&self, address: &SocketAddress) -> Result<()> {
-        uapi::send(
-            self.fd()?,
-            abi::Bind {
-                id: self.handle(),
-                addr_size: address.length() as u16,
-                reserved: 0,
-                addr: address.into(),
-            },
-        )?;
+        uapi::send_filled(self.fd()?, |command: &mut abi::Bind| {
+            command.id = self.handle();
+            command.addr_size = command.addr.put(address);
+            Ok(())
+        })?;
         self.note_family(address);
         self.query_addresses()
     }
@@ -35,18 +31,13 @@ impl Id {
         let family_before = self.with(|state| state.uses_ib_addresses);
         self.note_family(destination);
         self.set_destination(destination.bytes());
-        let sent = uapi::send(
-            fd,
-            abi::ResolveAddr {
-                id: self.handle(),
-                timeout_ms: timeout_ms as u32,
-                src_size: source.map_or(0, |address| address.length() as u16),
-                dst_size: destination.length() as u16,
-                reserved: 0,
-                src_addr: source.map_or(abi::Storage::ZERO, Into::into),
-                dst_addr: destination.into(),
-            },
-        );
+        let sent = uapi::send_filled(fd, |command: &mut abi::ResolveAddr| {
+            command.id = self.handle();
+            command.timeout_ms = timeout_ms as u32;
+            command.src_size = source.map_or(0, |address| command.src_addr.put(address));
+            command.dst_size = command.dst_addr.put(destination);
+            Ok(())
+        });
         if sent.is_err() {
             self.public(|id| id.route.addr.dst = address_before);
             self.with(|state| state.uses_ib_addresses = family_before);

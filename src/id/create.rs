@@ -16,7 +16,6 @@ use crate::uapi::{self, abi};
 use libc::c_void;
 use parking_lot::Mutex;
 use rdma_sys::ibv_qp_type;
-use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -102,30 +101,27 @@ fn allocate(
     port_space: rdma_port_space,
     qp_type: ibv_qp_type::Type,
 ) -> Result<&'static Id> {
-    // SAFETY: pointers, integers and addresses: valid when zero.
-    let mut public: rdma_cm_id = unsafe { MaybeUninit::zeroed().assume_init() };
-    public.channel = channel;
-    public.context = context;
-    public.ps = port_space;
-    public.qp_type = qp_type;
+    let mut room = try_box(MaybeUninit::<Id>::uninit())?;
     let key = IDS.reserve()?;
-    let id = try_box(Id {
-        public: UnsafeCell::new(public),
-        key,
-        handle: AtomicU32::new(0),
-        file: Mutex::new(file),
-        synchronous: AtomicBool::new(false),
-        own_channel: Mutex::new(None),
-        acknowledgements: Acknowledgements::default(),
-        pins: super::Pins::default(),
-        state: Mutex::new(State::default()),
-    });
-    let id = match id {
-        Ok(id) => Box::leak(id),
-        Err(error) => {
-            IDS.retire(key);
-            return Err(error);
-        }
+    let place = room.as_mut_ptr();
+    // SAFETY: every field, in its place. The public part is pointers, integers and addresses, valid when
+    // zero.
+    let id: &'static mut Id = unsafe {
+        let public: *mut rdma_cm_id = (&raw mut (*place).public).cast();
+        public.write_bytes(0, 1);
+        (*public).channel = channel;
+        (*public).context = context;
+        (*public).ps = port_space;
+        (*public).qp_type = qp_type;
+        (&raw mut (*place).key).write(key);
+        (&raw mut (*place).handle).write(AtomicU32::new(0));
+        (&raw mut (*place).file).write(Mutex::new(file));
+        (&raw mut (*place).synchronous).write(AtomicBool::new(false));
+        (&raw mut (*place).own_channel).write(Mutex::new(None));
+        (&raw mut (*place).acknowledgements).write(Acknowledgements::default());
+        (&raw mut (*place).pins).write(super::Pins::default());
+        (&raw mut (*place).state).write(Mutex::new(State::default()));
+        Box::leak(room.assume_init())
     };
     // SAFETY: leaked, and freed only after its key is retired.
     unsafe { IDS.publish(key, NonNull::from(&mut *id)) };

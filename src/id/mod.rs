@@ -125,13 +125,15 @@ impl Id {
 
     /// Where to send a command.
     pub(crate) fn fd(&self) -> Result<RawFd> {
-        let file = self.file.lock();
-        if let Some(fd) = file.fd_at_once() {
-            return Ok(fd);
-        }
-        let file = Arc::clone(&file);
-        // Not under the lock: in a fork's child this may wait a moment for the parent's end.
-        file.fd()
+        let at_once = self.file.lock().fd_at_once();
+        at_once.map_or_else(|| self.fd_after_a_moment(), Ok)
+    }
+
+    /// Not under the lock: in a fork's child this may wait for the parent's end.
+    #[cold]
+    #[inline(never)]
+    fn fd_after_a_moment(&self) -> Result<RawFd> {
+        self.file().fd()
     }
 
     /// Sends a command on behalf of nobody's call. Until it is sent the id cannot leave its channel, so

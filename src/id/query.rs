@@ -7,9 +7,9 @@
 use super::Id;
 use crate::device::{self, Binding, Identity};
 use crate::error::{Errno, Result};
-use crate::memory::try_vec;
+use crate::memory::try_collect;
 use crate::types::SocketAddress;
-use crate::uapi::{self, abi};
+use crate::uapi::{self, Answer, abi};
 use crate::verbs::XrcDomain;
 use libc::sockaddr_storage;
 use rdma_sys::{ibv_gid, ibv_sa_path_rec};
@@ -44,8 +44,9 @@ impl Id {
 
     fn query_route(&self, with_paths: bool) -> Result<()> {
         let fd = self.fd()?;
-        let route =
-            uapi::call(fd, abi::QueryRoute { response: 0, id: self.handle(), reserved: 0 })?;
+        let mut route = abi::RouteResponse::blank();
+        let command = abi::QueryRoute { response: 0, id: self.handle(), reserved: 0 };
+        uapi::call_into(fd, command, &mut route)?;
         self.set_source(&route.src_addr);
         self.set_destination(&route.dst_addr);
         self.bind_device(route.node_guid, route.ibdev_index, route.port_num)?;
@@ -58,9 +59,7 @@ impl Id {
         }
         if with_paths && route.num_paths > 0 {
             let count = (route.num_paths as usize).min(route.ib_route.len());
-            let mut paths = try_vec(count)?;
-            paths.extend(route.ib_route[..count].iter().map(from_user_record));
-            self.set_paths(paths);
+            self.set_paths(try_collect(route.ib_route[..count].iter().map(from_user_record))?);
         }
         Ok(())
     }
@@ -84,14 +83,11 @@ impl Id {
 
     /// The resolved paths, into `id->route.path_rec`.
     pub(crate) fn query_paths(&self) -> Result<()> {
-        let answer = uapi::call(
-            self.fd()?,
-            abi::QueryPath { response: 0, id: self.handle(), option: abi::QUERY_PATH },
-        )?;
+        let mut answer = abi::PathResponse::blank();
+        let command = abi::QueryPath { response: 0, id: self.handle(), option: abi::QUERY_PATH };
+        uapi::call_into(self.fd()?, command, &mut answer)?;
         let count = (answer.num_paths as usize).min(abi::MAX_PATHS);
-        let mut paths = try_vec(count)?;
-        paths.extend(answer.path_data[..count].iter().map(from_path_data));
-        self.set_paths(paths);
+        self.set_paths(try_collect(answer.path_data[..count].iter().map(from_path_data))?);
         Ok(())
     }
 
@@ -140,15 +136,11 @@ impl Id {
     }
 
     fn set_source(&self, bytes: &[u8]) {
-        if let Some(address) = SocketAddress::from_bytes(bytes) {
-            self.public(|id| write_address(&raw mut id.route.addr.src, &address));
-        }
+        self.public(|id| write_address(&mut id.route.addr.src, bytes));
     }
 
     pub(super) fn set_destination(&self, bytes: &[u8]) {
-        if let Some(address) = SocketAddress::from_bytes(bytes) {
-            self.public(|id| write_address(&raw mut id.route.addr.dst, &address));
-        }
+        self.public(|id| write_address(&mut id.route.addr.dst, bytes));
     }
 
     fn set_gids(&self, source: [u8; 16], destination: [u8; 16]) {
@@ -158,8 +150,7 @@ impl Id {
         });
     }
 
-    fn set_paths(&self, paths: Vec<ibv_sa_path_rec>) {
-        let mut paths = paths.into_boxed_slice();
+    fn set_paths(&self, mut paths: Box<[ibv_sa_path_rec]>) {
         self.public(|id| {
             id.route.num_paths = paths.len() as libc::c_int;
             id.route.path_rec =
@@ -170,11 +161,16 @@ impl Id {
     }
 }
 
-/// Overwrites one of the two address unions.
-fn write_address<Union>(union: *mut Union, address: &SocketAddress) {
+/// Overwrites one of the two address unions; bytes that are no address change nothing.
+fn write_address<Union>(union: &mut Union, bytes: &[u8]) {
     const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
-    // SAFETY: both unions are as large as a sockaddr_storage; the pointer comes from a reference.
-    unsafe { union.cast::<sockaddr_storage>().write_unaligned(*address.storage()) };
+    let Some(address) = SocketAddress::in_bytes(bytes) else { return };
+    let place: *mut u8 = std::ptr::from_mut(union).cast();
+    // SAFETY: both unions are as large as a sockaddr_storage, which holds the address of any family.
+    unsafe {
+        place.write_bytes(0, size_of::<Union>());
+        place.copy_from_nonoverlapping(address.as_ptr(), address.len());
+    }
 }
 
 /// Reads one of the two address unions; `None` while it is empty.

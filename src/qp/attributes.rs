@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::id::Id;
-use crate::uapi::{self, abi};
+use crate::uapi::{self, Answer, abi};
 use rdma_sys::{ibv_ah_attr, ibv_gid, ibv_global_route, ibv_qp_attr, ibv_qp_state};
 
 /// Mask bits for Ethernet addresses inside the kernel; on InfiniBand they mean nothing and libibverbs
@@ -16,8 +16,9 @@ pub(crate) fn init_attributes(
     state: ibv_qp_state::Type,
     attr: &mut ibv_qp_attr,
 ) -> Result<u32> {
-    let answer =
-        uapi::call(id.fd()?, abi::InitQpAttr { response: 0, id: id.handle(), qp_state: state })?;
+    let mut answer = abi::QpAttr::blank();
+    let command = abi::InitQpAttr { response: 0, id: id.handle(), qp_state: state };
+    uapi::call_into(id.fd()?, command, &mut answer)?;
     copy(&answer, attr);
     Ok(answer.qp_attr_mask)
 }

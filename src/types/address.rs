@@ -93,13 +93,15 @@ impl SocketAddress {
 
     /// Reads the first `length` bytes of a kernel answer; `None` when family and length do not fit.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<SocketAddress> {
+        let address = SocketAddress::in_bytes(bytes)?;
+        // SAFETY: all of the slice, which no family makes longer than a sockaddr_storage.
+        Some(unsafe { SocketAddress::copy(address.as_ptr(), address.len()) })
+    }
+
+    /// As `from_bytes`, without a copy: the part of `bytes` that is an address.
+    pub(crate) fn in_bytes(bytes: &[u8]) -> Option<&[u8]> {
         let family = u16::from_ne_bytes([*bytes.first()?, *bytes.get(1)?]);
-        let length = length_of(c_int::from(family))?;
-        if bytes.len() < length {
-            return None;
-        }
-        // SAFETY: the slice has `length` bytes.
-        Some(unsafe { SocketAddress::copy(bytes.as_ptr(), length) })
+        bytes.get(..length_of(c_int::from(family))?)
     }
 
     /// Any address and port of a family; IPv4 where the family is none of ours.

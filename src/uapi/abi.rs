@@ -4,7 +4,7 @@
 //! the kernel. Sizes are asserted here, offsets by `ctest/layout`.
 
 use crate::types::SocketAddress;
-use std::mem::{offset_of, size_of};
+use std::mem::{align_of, offset_of, size_of};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Private data that fits a command or an event.
@@ -18,15 +18,11 @@ pub(crate) struct Storage {
 }
 
 impl Storage {
-    pub(crate) const ZERO: Storage = Storage { bytes: [0; 128] };
-}
-
-impl From<&SocketAddress> for Storage {
-    fn from(address: &SocketAddress) -> Storage {
-        let mut storage = Storage::ZERO;
+    /// Fills the storage, which is all zeros, and tells the size.
+    pub(crate) fn put(&mut self, address: &SocketAddress) -> u16 {
         let bytes = address.bytes();
-        storage.bytes[..bytes.len()].copy_from_slice(bytes);
-        storage
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        bytes.len() as u16
     }
 }
 
@@ -183,19 +179,36 @@ kernel_struct!(EventResponse, 336 {
 const _: () = assert!(offset_of!(EventResponse, param) == 20);
 
 impl EventResponse {
-    pub(crate) fn conn(&self) -> ConnParam {
-        read_prefix(&self.param)
+    pub(crate) fn conn(&self) -> &ConnParam {
+        // It fits and is aligned, see below; zeros, were it otherwise.
+        ConnParam::ref_from_prefix(&self.param).map_or(&ConnParam::NONE, |(conn, _)| conn)
     }
 
-    pub(crate) fn ud(&self) -> UdParam {
-        read_prefix(&self.param)
+    pub(crate) fn ud(&self) -> &UdParam {
+        UdParam::ref_from_prefix(&self.param).map_or(&UdParam::NONE, |(ud, _)| ud)
     }
 
     /// The word that USER and INTERNAL events carry.
     pub(crate) fn arg(&self) -> u64 {
-        read_prefix(&self.param)
+        let mut arg = [0; 8];
+        arg.copy_from_slice(&self.param[..8]);
+        u64::from_ne_bytes(arg)
     }
 }
+
+impl ConnParam {
+    const NONE: ConnParam = zerocopy::transmute!([0_u8; size_of::<ConnParam>()]);
+}
+
+impl UdParam {
+    const NONE: UdParam = zerocopy::transmute!([0_u8; size_of::<UdParam>()]);
+}
+
+const _: () = assert!(
+    offset_of!(EventResponse, param).is_multiple_of(align_of::<ConnParam>())
+        && offset_of!(EventResponse, param).is_multiple_of(align_of::<UdParam>())
+        && align_of::<EventResponse>().is_multiple_of(align_of::<UdParam>())
+);
 
 #[cfg(any(test, fuzzing))]
 /// See `crate::fuzz`.
@@ -205,11 +218,6 @@ pub fn fuzz_event(bytes: &[u8]) {
     assert!(usize::from(conn.private_data_len) <= conn.private_data.len());
     assert!(usize::from(ud.private_data_len) <= ud.private_data.len());
     let _ = (event.arg(), crate::qp::address_handle(&ud.ah_attr));
-}
-
-/// Reads a member of the union; the caller's types all fit, and anything else gives zeros.
-fn read_prefix<T: FromBytes>(bytes: &[u8]) -> T {
-    T::read_from_prefix(bytes).map_or_else(|_| T::new_zeroed(), |(value, _)| value)
 }
 
 kernel_struct!(WriteCmEvent, 320 {

@@ -1,7 +1,7 @@
 //! The only writer of the rdma_cm device: one command, one checked answer.
 //!
 //! # Safety
-//! Hands the kernel the address of a response buffer that lives on this stack until write returns.
+//! Hands the kernel the address of a response buffer that is borrowed until write returns.
 #![allow(unsafe_code)]
 
 use super::abi;
@@ -107,12 +107,33 @@ pub(crate) fn send<C: Command>(fd: RawFd, body: C) -> Result<()> {
     write(fd, body, 0)
 }
 
+/// As `send`, for a large command: it is filled where it is sent from, out of zeros.
+pub(crate) fn send_filled<C: Command + FromZeros>(
+    fd: RawFd,
+    fill: impl FnOnce(&mut C) -> Result<()>,
+) -> Result<()> {
+    let mut frame = Frame { header: header::<C>(0), body: C::new_zeroed() };
+    fill(&mut frame.body)?;
+    submit(fd, &frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
+}
+
 /// Submits a command and returns its answer.
-pub(crate) fn call<Q: Query>(fd: RawFd, mut body: Q) -> Result<Q::Response> {
+#[inline]
+pub(crate) fn call<Q: Query>(fd: RawFd, body: Q) -> Result<Q::Response> {
     let mut response = Q::Response::blank();
-    body.set_response(&raw mut response as u64);
-    write(fd, body, size_of::<Q::Response>())?;
+    call_into(fd, body, &mut response)?;
     Ok(response)
+}
+
+/// As `call`, for a large answer: the kernel writes it where it stays. What it leaves out keeps its value.
+#[inline]
+pub(crate) fn call_into<Q: Query>(
+    fd: RawFd,
+    mut body: Q,
+    response: &mut Q::Response,
+) -> Result<()> {
+    body.set_response(&raw mut *response as u64);
+    write(fd, body, size_of::<Q::Response>())
 }
 
 /// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. To an id that does not exist
@@ -121,7 +142,10 @@ pub(crate) fn takes_events(fd: RawFd) -> bool {
     static ANSWER: Once<bool> = Once::new();
     *ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
-        !matches!(quietly(|| submit(fd, probe, 0)), Err(Errno::EINVAL | Errno::ENOSYS))
+        !matches!(
+            quietly(|| submit(fd, &Frame { header: header::<abi::WriteCmEvent>(0), body: probe })),
+            Err(Errno::EINVAL | Errno::ENOSYS)
+        )
     })
 }
 
@@ -131,22 +155,22 @@ pub(crate) fn unless_unknown(fd: RawFd, error: Errno) -> Errno {
 }
 
 fn write<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
-    submit(fd, body, out_size).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
+    let frame = Frame { header: header::<C>(out_size), body };
+    submit(fd, &frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
 }
 
-fn submit<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
-    const {
-        assert!(size_of::<C>() <= u16::MAX as usize);
-        assert!(size_of::<Frame<C>>() == size_of::<abi::Header>() + size_of::<C>());
-    };
-    let header =
-        abi::Header { cmd: C::NUMBER, in_size: size_of::<C>() as u16, out_size: out_size as u16 };
-    let frame = Frame { header, body };
+fn header<C: Command>(out_size: usize) -> abi::Header {
+    const { assert!(size_of::<C>() <= u16::MAX as usize) };
+    abi::Header { cmd: C::NUMBER, in_size: size_of::<C>() as u16, out_size: out_size as u16 }
+}
+
+fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
+    const { assert!(size_of::<Frame<C>>() == size_of::<abi::Header>() + size_of::<C>()) };
     let size = size_of::<Frame<C>>();
     // SAFETY: the frame is initialised to its last byte: both members are IntoBytes, and the header's
     // eight bytes leave no gap before a body that is aligned to at most eight. The response address
-    // inside it points to a live buffer of `out_size` bytes (see `call`).
-    let written = unsafe { libc::write(fd, (&raw const frame).cast(), size) };
+    // inside it points to a live buffer of `out_size` bytes (see `call_into`).
+    let written = unsafe { libc::write(fd, std::ptr::from_ref(frame).cast(), size) };
     match usize::try_from(written) {
         Ok(count) if count == size => Ok(()),
         // The kernel takes a command whole or fails; anything else means that no answer was written.

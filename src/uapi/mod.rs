@@ -12,7 +12,9 @@ mod node;
 
 #[cfg(any(test, fuzzing))]
 pub use abi::fuzz_event;
-pub(crate) use command::{call, send, takes_events, unless_unknown};
+pub(crate) use command::{
+    Answer, call, call_into, send, send_filled, takes_events, unless_unknown,
+};
 #[cfg(any(test, fuzzing))]
 pub use netlink::fuzz_netlink;
 pub(crate) use node::open;

@@ -7,7 +7,7 @@
 use crate::deadline;
 use crate::error::{Errno, Result};
 use crate::id::{self, Id};
-use crate::memory::{try_box, try_vec};
+use crate::memory::try_vec;
 use crate::option;
 use crate::qp;
 use crate::sync_mode::Operation;
@@ -95,9 +95,11 @@ unsafe fn prepare_passive(
         id.public(|public| public.pd = pd);
     }
     if let Some(attr) = attr {
-        let mut kept = try_box(*attr)?;
-        kept.qp_type = entry.ai_qp_type as u32;
-        id.with(|state| state.child_queue_pair = Some(kept));
+        let kept = ibv_qp_init_attr { qp_type: entry.ai_qp_type as u32, ..*attr };
+        id.with(|state| -> Result<()> {
+            state.more.make()?.child_queue_pair = Some(kept);
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -140,7 +142,10 @@ unsafe fn prepare_active(
         header.extend_from_slice(unsafe {
             std::slice::from_raw_parts(entry.ai_connect.cast::<u8>(), entry.ai_connect_len)
         });
-        id.with(|state| state.connect_header = header);
+        id.with(|state| -> Result<()> {
+            state.more.make()?.connect_header = header;
+            Ok(())
+        })?;
     }
     Ok(())
 }
@@ -165,7 +170,7 @@ pub(crate) fn next_request(listener: &Id) -> Result<*mut rdma_cm_id> {
         turn_away(child);
         return Err(error);
     }
-    if let Some(mut attr) = listener.with(|state| state.child_queue_pair.as_deref().copied()) {
+    if let Some(mut attr) = listener.with(|state| state.more.get()?.child_queue_pair) {
         let pd = listener.public(|public| public.pd);
         // SAFETY: what the endpoint was made with is still valid.
         if let Err(error) = unsafe { qp::create(child, pd, &mut attr) } {

@@ -20,7 +20,6 @@ const FIRST_SEGMENT: u32 = 64;
 const SEGMENTS: usize = 20;
 const LIVE: u64 = 1 << 31;
 const HOLDS: u64 = LIVE - 1;
-const NO_SLOT: u32 = 0;
 
 /// Generation in the upper half, slot number plus one in the lower: never zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,13 +44,13 @@ impl Key {
 struct Slot<T> {
     /// Generation (32 bits), live (1), number of holds (31).
     state: AtomicU64,
+    /// The object, or for a free slot the number of the next one, plus one, instead of an address.
     value: AtomicPtr<T>,
-    /// The next free slot, plus one.
-    next_free: AtomicU32,
-    /// Sleepers in `retire`.
-    lock: Mutex<()>,
-    released: Condvar,
 }
+
+/// Sleepers in `retire`, of all tables: few, and not for long.
+static LAST_HOLD: Mutex<()> = Mutex::new(());
+static RELEASED: Condvar = Condvar::new();
 
 /// See the module text. Meant for statics: slots are never freed.
 pub(crate) struct Table<T> {
@@ -65,7 +64,6 @@ pub(crate) struct Table<T> {
 /// Keeps an object of the table alive.
 pub(crate) struct Hold<T: 'static> {
     slot: &'static Slot<T>,
-    value: NonNull<T>,
 }
 
 // SAFETY: a Hold gives shared access to a T from any thread that has it.
@@ -115,9 +113,6 @@ impl<T> Table<T> {
                 fresh.add(place).write(Slot {
                     state: AtomicU64::new(0),
                     value: AtomicPtr::new(ptr::null_mut()),
-                    next_free: AtomicU32::new(NO_SLOT),
-                    lock: Mutex::new(()),
-                    released: Condvar::new(),
                 });
             }
             let published = self.segments[segment].compare_exchange(
@@ -188,8 +183,7 @@ impl<T> Table<T> {
                 Err(now) => state = now,
             }
         }
-        let value = NonNull::new(slot.value.load(Ordering::Relaxed))?;
-        Some(Hold { slot, value })
+        Some(Hold { slot })
     }
 
     /// Ends a key: no new holds, then waits for the last one, then frees the slot.
@@ -197,10 +191,10 @@ impl<T> Table<T> {
         let Some(slot) = self.slot(key.slot()) else { return };
         let mut state = slot.state.fetch_and(!LIVE, Ordering::AcqRel) & !LIVE;
         if state & HOLDS != 0 {
-            let mut guard = slot.lock.lock();
+            let mut guard = LAST_HOLD.lock();
             state = slot.state.load(Ordering::Acquire);
             while state & HOLDS != 0 {
-                slot.released.wait(&mut guard);
+                RELEASED.wait(&mut guard);
                 state = slot.state.load(Ordering::Acquire);
             }
         }
@@ -231,7 +225,8 @@ impl<T> Table<T> {
         let mut head = self.free.load(Ordering::Acquire);
         loop {
             let number = head as u32;
-            let next = self.slot(number)?.next_free.load(Ordering::Relaxed);
+            // Of a slot that was taken meanwhile it is an address, and the head has changed.
+            let next = self.slot(number)?.value.load(Ordering::Relaxed).addr() as u32;
             match self.free.compare_exchange_weak(
                 head,
                 Self::changed(head, next),
@@ -247,7 +242,8 @@ impl<T> Table<T> {
     fn push_free(&'static self, number: u32, slot: &Slot<T>) {
         let mut head = self.free.load(Ordering::Relaxed);
         loop {
-            slot.next_free.store(head as u32, Ordering::Relaxed);
+            let next = ptr::without_provenance_mut(head as u32 as usize);
+            slot.value.store(next, Ordering::Relaxed);
             match self.free.compare_exchange_weak(
                 head,
                 Self::changed(head, number),
@@ -269,7 +265,7 @@ impl<T> Clone for Hold<T> {
     fn clone(&self) -> Hold<T> {
         // Holds are far fewer than the counter can count: each belongs to an event in memory.
         self.slot.state.fetch_add(1, Ordering::Relaxed);
-        Hold { slot: self.slot, value: self.value }
+        Hold { slot: self.slot }
     }
 }
 
@@ -277,8 +273,9 @@ impl<T> Deref for Hold<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the hold is counted, so `retire` has not returned and the value is valid.
-        unsafe { self.value.as_ref() }
+        // SAFETY: the hold is counted on a slot that was live: its value was published, and stays valid
+        // as `retire` has not returned.
+        unsafe { &*self.slot.value.load(Ordering::Relaxed) }
     }
 }
 
@@ -287,8 +284,8 @@ impl<T> Drop for Hold<T> {
         let before = self.slot.state.fetch_sub(1, Ordering::AcqRel);
         if before & HOLDS == 1 && before & LIVE == 0 {
             // The lock closes the gap between the sleeper's look and its sleep.
-            let _guard = self.slot.lock.lock();
-            self.slot.released.notify_all();
+            let _guard = LAST_HOLD.lock();
+            RELEASED.notify_all();
         }
     }
 }

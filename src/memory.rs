@@ -43,6 +43,28 @@ pub(crate) fn try_arc<T>(value: T) -> Result<Arc<T>> {
     Ok(Arc::new(value))
 }
 
+/// State that few objects need: memory only for those.
+#[derive(Default)]
+pub(crate) struct Seldom<T>(Option<Box<T>>);
+
+impl<T: Default> Seldom<T> {
+    pub(crate) fn get(&self) -> Option<&T> {
+        self.0.as_deref()
+    }
+
+    pub(crate) fn get_mut(&mut self) -> Option<&mut T> {
+        self.0.as_deref_mut()
+    }
+
+    /// Makes it where it is not there yet.
+    pub(crate) fn make(&mut self) -> Result<&mut T> {
+        match &mut self.0 {
+            Some(made) => Ok(made),
+            none => Ok(none.insert(try_box(T::default())?)),
+        }
+    }
+}
+
 /// A vector with room for `count` elements, or ENOMEM.
 pub(crate) fn try_vec<T>(count: usize) -> Result<Vec<T>> {
     let layout = Layout::array::<T>(count).map_err(|_| Errno::ENOMEM)?;

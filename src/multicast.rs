@@ -102,7 +102,8 @@ pub(crate) fn join(
     unsafe { MEMBERSHIPS.publish(key, NonNull::from(membership)) };
     let mut addr = abi::Storage::new_zeroed();
     let addr_size = addr.put(address);
-    let room = id.with(|state| state.memberships.try_reserve(1)).map_err(|_| Errno::ENOMEM);
+    let room =
+        id.with(|state| state.more.make()?.memberships.try_reserve(1).map_err(|_| Errno::ENOMEM));
     let answer = room.and_then(|()| {
         uapi::call(
             fd,
@@ -119,7 +120,11 @@ pub(crate) fn join(
     match answer {
         Ok(answer) => {
             membership.handle.store(answer.id, Ordering::Relaxed);
-            id.with(|state| state.memberships.push(membership));
+            id.with(|state| {
+                if let Some(more) = state.more.get_mut() {
+                    more.memberships.push(membership);
+                }
+            });
             id.finish(Operation::JoinMulticast).inspect_err(|_| {
                 membership.left.store(true, Ordering::Relaxed);
                 // The join's own error is the one to tell.
@@ -157,17 +162,19 @@ pub(crate) fn leave(id: &Id, address: &SocketAddress) -> Result<()> {
     let fd = id.fd()?;
     let (place, membership) = id
         .with(|state| {
-            let place = state.memberships.iter().rposition(|membership| {
+            let memberships = &mut state.more.get_mut()?.memberships;
+            let place = memberships.iter().rposition(|membership| {
                 membership.address.is_same(address) && !membership.left.load(Ordering::Relaxed)
             })?;
-            Some((place, state.memberships.remove(place)))
+            Some((place, memberships.remove(place)))
         })
         .ok_or(Errno::EADDRNOTAVAIL)?;
     detach(id, membership);
     let answer = leave_in_kernel(fd, membership).inspect_err(|_| {
         id.with(|state| {
-            let place = place.min(state.memberships.len());
-            state.memberships.insert(place, membership);
+            if let Some(more) = state.more.get_mut() {
+                more.memberships.insert(place.min(more.memberships.len()), membership);
+            }
         });
     })?;
     // A synchronous join leaves its event in the id.
@@ -197,7 +204,8 @@ fn detach(id: &Id, membership: &Membership) {
 
 /// The id is going; the kernel's side went with it.
 pub(crate) fn forget_all(id: &Id) {
-    for membership in id.with(|state| std::mem::take(&mut state.memberships)) {
+    let all = id.with(|state| Some(std::mem::take(&mut state.more.get_mut()?.memberships)));
+    for membership in all.into_iter().flatten() {
         // SAFETY: taken out of the list by this call alone.
         unsafe { free(membership) };
     }

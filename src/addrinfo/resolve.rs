@@ -44,7 +44,7 @@ struct OwnQuestion {
 /// Starts to resolve; the end is an event, unless the id is synchronous. EBUSY until the answer to an
 /// earlier question was taken.
 pub(crate) fn resolve(id: &Id, question: &Question<'_>) -> Result<()> {
-    if !id.with(|state| matches!(state.resolution, Resolution::None)) {
+    if !id.with(|state| matches!(state.resolution(), Resolution::None)) {
         return Err(Errno::EBUSY);
     }
     match question.service_wanted()? {
@@ -55,10 +55,31 @@ pub(crate) fn resolve(id: &Id, question: &Question<'_>) -> Result<()> {
 }
 
 impl State {
+    fn resolution(&self) -> &Resolution {
+        self.more.get().map_or(&Resolution::None, |more| &more.resolution)
+    }
+
+    fn take_resolution(&mut self) -> Resolution {
+        self.more.get_mut().map_or(Resolution::None, |more| std::mem::take(&mut more.resolution))
+    }
+
+    /// The first one of an id: it may be without memory.
+    fn begin_resolution(&mut self, first: Resolution) -> Result<()> {
+        self.more.make()?.resolution = first;
+        Ok(())
+    }
+
+    /// After `begin_resolution`, without which there is nothing to be followed.
+    fn set_resolution(&mut self, next: Resolution) {
+        if let Some(more) = self.more.get_mut() {
+            more.resolution = next;
+        }
+    }
+
     /// After a wait that was broken off, so that the next question can begin at once.
     fn give_up_names(&mut self) {
-        if matches!(self.resolution, Resolution::Names(_) | Resolution::Named(..)) {
-            self.resolution = Resolution::None;
+        if matches!(self.resolution(), Resolution::Names(_) | Resolution::Named(..)) {
+            self.set_resolution(Resolution::None);
         }
     }
 }
@@ -67,42 +88,42 @@ impl State {
 pub(crate) fn query(id: &Id) -> Result<*mut rdma_addrinfo> {
     let entries = take_resolved(id)?;
     into_c(&entries).inspect_err(|_| {
-        id.with(|state| state.resolution = Resolution::Found(entries));
+        id.with(|state| state.set_resolution(Resolution::Found(entries)));
     })
 }
 
 pub(super) fn take_resolved(id: &Id) -> Result<Vec<Entry>> {
-    id.with(|state| match std::mem::take(&mut state.resolution) {
+    id.with(|state| match state.take_resolution() {
         Resolution::Found(entries) => Ok(entries),
         other => {
-            state.resolution = other;
+            state.set_resolution(other);
             Err(Errno::ENOENT)
         }
     })
 }
 
 pub(super) fn start_service(id: &Id, service: &CStr, hints: &Hints) -> Result<()> {
-    id.with(|state| state.resolution = Resolution::Service(hints.qp_type));
+    id.with(|state| state.begin_resolution(Resolution::Service(hints.qp_type)))?;
     service::start(id, service).inspect_err(|_| {
-        id.with(|state| state.resolution = Resolution::None);
+        id.with(|state| state.set_resolution(Resolution::None));
     })
 }
 
 /// The kernel has found a service.
 pub(crate) fn service_found(id: &Id) -> Result<()> {
-    let asked = id.with(|state| match state.resolution {
-        Resolution::Service(qp_type) => Some(qp_type),
+    let asked = id.with(|state| match state.resolution() {
+        Resolution::Service(qp_type) => Some(*qp_type),
         _ => None,
     });
     let Some(qp_type) = asked else { return Ok(()) };
     let found = service::entries(id, qp_type);
     id.with(|state| match found {
         Ok(entries) => {
-            state.resolution = Resolution::Found(entries);
+            state.set_resolution(Resolution::Found(entries));
             Ok(())
         }
         Err(error) => {
-            state.resolution = Resolution::None;
+            state.set_resolution(Resolution::None);
             Err(error)
         }
     })
@@ -111,8 +132,8 @@ pub(crate) fn service_found(id: &Id) -> Result<()> {
 /// The kernel has found none.
 pub(crate) fn service_failed(id: &Id) {
     id.with(|state| {
-        if matches!(state.resolution, Resolution::Service(_)) {
-            state.resolution = Resolution::None;
+        if matches!(state.resolution(), Resolution::Service(_)) {
+            state.set_resolution(Resolution::None);
         }
     });
 }
@@ -132,9 +153,9 @@ fn start_names(id: &Id, question: &Question<'_>) -> Result<()> {
         hints: question.hints,
     };
     let (key, ticket) = (id.key(), NEXT.fetch_add(1, Ordering::Relaxed));
-    id.with(|state| state.resolution = Resolution::Names(ticket));
+    id.with(|state| state.begin_resolution(Resolution::Names(ticket)))?;
     thread::spawn("rdmacm-names", move || answer(key.raw(), ticket, &question)).inspect_err(|_| {
-        id.with(|state| state.resolution = Resolution::None);
+        id.with(|state| state.set_resolution(Resolution::None));
     })
 }
 
@@ -154,9 +175,9 @@ fn answer(key: u64, ticket: u64, question: &OwnQuestion) {
     });
     let Some(id) = IDS.acquire(key) else { return };
     let wanted = id.with(|state| {
-        let wanted = matches!(state.resolution, Resolution::Names(now) if now == ticket);
+        let wanted = matches!(state.resolution(), Resolution::Names(now) if *now == ticket);
         if wanted {
-            state.resolution = Resolution::Named(ticket, found);
+            state.set_resolution(Resolution::Named(ticket, found));
         }
         wanted
     });
@@ -171,16 +192,16 @@ fn answer(key: u64, ticket: u64, question: &OwnQuestion) {
 /// Reads an INTERNAL event: the outcome of the names that it stands for, `None` where it stands for
 /// none that anybody still waits for.
 pub(crate) fn take_names(id: &Id, ticket: u64) -> Option<Result<()>> {
-    id.with(|state| match std::mem::take(&mut state.resolution) {
+    id.with(|state| match state.take_resolution() {
         Resolution::Named(mine, outcome) if mine == ticket => Some(match outcome {
             Ok(entries) => {
-                state.resolution = Resolution::Found(entries);
+                state.set_resolution(Resolution::Found(entries));
                 Ok(())
             }
             Err(failure) => Err(failure.errno()),
         }),
         other => {
-            state.resolution = other;
+            state.set_resolution(other);
             None
         }
     })

@@ -27,7 +27,11 @@ impl Id {
             command.ece = abi::Ece { vendor_id, attr_mod };
             parameters::to_kernel(self, given, &mut command.conn_param)
         })?;
-        self.with(|state| state.connect_header = Vec::new());
+        self.with(|state| {
+            if let Some(more) = state.more.get_mut() {
+                more.connect_header = Vec::new();
+            }
+        });
         self.finish(Operation::Connect)
     }
 

@@ -46,7 +46,7 @@ pub(super) fn check(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<Limi
     let (limits, header_length) = id.with(|state| -> Result<(Limits, usize)> {
         let device = state.binding.as_ref().ok_or(Errno::EINVAL)?.device();
         let limits = (device.max_responder_resources(), device.max_initiator_depth());
-        Ok((limits, state.connect_header.len()))
+        Ok((limits, state.connect_header().len()))
     })?;
     let data_length = parameters.map_or(0, |given| given.private_data.len());
     if header_length.saturating_add(data_length) > MAX_TOTAL_PRIVATE_DATA {
@@ -79,7 +79,7 @@ pub(super) fn to_kernel(
     id.with(|state| {
         data.kernel.responder_resources = state.responder_resources;
         data.kernel.initiator_depth = state.initiator_depth;
-        data.append(&state.connect_header)
+        data.append(state.connect_header())
     })?;
     match parameters {
         Some(given) => {

@@ -242,14 +242,13 @@ fn describe(context: Context) -> Result<Opened> {
 pub(crate) struct Binding {
     device: Arc<Device>,
     domain: ProtectionDomain,
-    context: Context,
 }
 
 impl Binding {
     pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
-        let context = device.context()?;
+        device.context()?;
         let domain = device.join_domain()?;
-        Ok(Binding { device, domain, context })
+        Ok(Binding { device, domain })
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -260,8 +259,8 @@ impl Binding {
         self.domain
     }
 
-    pub(crate) fn context(&self) -> Context {
-        self.context
+    pub(crate) fn context(&self) -> *mut rdma_sys::ibv_context {
+        self.domain.context()
     }
 }
 

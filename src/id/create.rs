@@ -43,7 +43,7 @@ pub(crate) fn create(
     let fd = used.file().fd()?;
     let id = allocate(used.as_c(), Arc::clone(used.file()), context, port_space, qp_type)?;
     id.synchronous.store(own_channel.is_some(), Ordering::Release);
-    *id.own_channel.lock() = own_channel;
+    id.with(|state| state.own_channel = own_channel);
     let made = uapi::call(
         fd,
         abi::CreateId {
@@ -117,7 +117,6 @@ fn allocate(
         (&raw mut (*place).handle).write(AtomicU32::new(0));
         (&raw mut (*place).file).write(Mutex::new(file));
         (&raw mut (*place).synchronous).write(AtomicBool::new(false));
-        (&raw mut (*place).own_channel).write(Mutex::new(None));
         (&raw mut (*place).acknowledgements).write(Acknowledgements::default());
         (&raw mut (*place).pins).write(super::Pins::default());
         (&raw mut (*place).state).write(Mutex::new(State::default()));

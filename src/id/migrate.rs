@@ -14,7 +14,7 @@ impl Id {
         if self.is_synchronous() && channel.is_none() {
             return Err(Errno::EINVAL);
         }
-        let own = self.own_channel.lock().as_deref().map(Channel::as_c);
+        let own = self.with(|state| state.own_channel.as_deref().map(Channel::as_c));
         if own.is_some() && own == channel.map(Channel::as_c) {
             // It would be freed under the id's feet.
             return Err(Errno::EINVAL);
@@ -42,7 +42,7 @@ impl Id {
         };
         self.public(|id| id.channel = public_channel);
         self.synchronous.store(fresh.is_some(), Ordering::Release);
-        let own_before = std::mem::replace(&mut *self.own_channel.lock(), fresh);
+        let own_before = self.with(|state| std::mem::replace(&mut state.own_channel, fresh));
         if own_before.is_some() {
             self.drop_kept_event();
         }

@@ -25,6 +25,7 @@ use crate::device::Binding;
 use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile};
 use crate::index::{Hold, Key, Table};
+use crate::memory::Seldom;
 use crate::multicast::Membership;
 use crate::types::{port_of, rdma_cm_event, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain};
@@ -52,8 +53,6 @@ pub(crate) struct Id {
     file: Mutex<Arc<DeviceFile>>,
     /// Made without a channel: calls wait for their event.
     synchronous: AtomicBool,
-    /// The channel that a synchronous id made for itself.
-    own_channel: Mutex<Option<Box<Channel>>>,
     acknowledgements: Acknowledgements,
     pins: Pins,
     state: Mutex<State>,
@@ -70,12 +69,12 @@ unsafe impl Send for Id {}
 /// What the library remembers of an id beyond the public struct.
 #[derive(Default)]
 pub(crate) struct State {
+    /// The channel that a synchronous id made for itself.
+    own_channel: Option<Box<Channel>>,
     pub(crate) binding: Option<Binding>,
     pub(crate) paths: Box<[ibv_sa_path_rec]>,
     pub(crate) initiator_depth: u8,
     pub(crate) responder_resources: u8,
-    /// Bytes that go before the caller's private data in CONNECT.
-    pub(crate) connect_header: Vec<u8>,
     pub(crate) local_ece: (u32, u32),
     pub(crate) remote_ece: (u32, u32),
     /// Setting up the connection failed here: the peer's reaction to that is not news.
@@ -88,11 +87,25 @@ pub(crate) struct State {
     pub(crate) uses_ib_addresses: bool,
     /// Made for a connection request.
     pub(crate) is_child: bool,
+    pub(crate) more: Seldom<More>,
+}
+
+/// What few ids have.
+#[derive(Default)]
+pub(crate) struct More {
+    /// Bytes that go before the caller's private data in CONNECT.
+    pub(crate) connect_header: Vec<u8>,
     pub(crate) memberships: Vec<&'static Membership>,
     /// Of rdma_resolve_addrinfo.
     pub(crate) resolution: Resolution,
-    /// For the children of a passive endpoint, which few ids are.
-    pub(crate) child_queue_pair: Option<Box<ibv_qp_init_attr>>,
+    /// For the children of a passive endpoint.
+    pub(crate) child_queue_pair: Option<ibv_qp_init_attr>,
+}
+
+impl State {
+    pub(crate) fn connect_header(&self) -> &[u8] {
+        self.more.get().map_or(&[], |more| &more.connect_header)
+    }
 }
 
 // SAFETY: path records are plain data and the queue pair attributes hold pointers of the caller that

@@ -11,7 +11,7 @@ use std::ops::Deref;
 
 #[derive(Default)]
 pub(super) struct Pins {
-    count: Mutex<usize>,
+    count: Mutex<u32>,
     none_left: Condvar,
 }
 

@@ -106,7 +106,7 @@ impl Id {
         let identity = Identity { guid, index: (index != abi::NO_DEVICE_INDEX).then_some(index) };
         let binding = Binding::new(device::find(&identity)?)?;
         self.public(|id| {
-            id.verbs = binding.context().as_ptr();
+            id.verbs = binding.context();
             id.pd = binding.domain().as_ptr();
             id.port_num = port;
         });

@@ -11,14 +11,14 @@ use super::shared::Device;
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::memory::try_box;
-use parking_lot::Mutex;
+use parking_lot::RwLock;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 struct Registry {
     generation: u32,
-    devices: Mutex<Vec<Arc<Device>>>,
+    devices: RwLock<Vec<Arc<Device>>>,
 }
 
 static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
@@ -34,7 +34,7 @@ fn registry() -> Result<&'static Registry> {
             }
         }
         let fresh =
-            Box::into_raw(try_box(Registry { generation, devices: Mutex::new(Vec::new()) })?);
+            Box::into_raw(try_box(Registry { generation, devices: RwLock::new(Vec::new()) })?);
         match REGISTRY.compare_exchange(current, fresh, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => current = fresh,
             Err(other) => {
@@ -50,7 +50,7 @@ fn registry() -> Result<&'static Registry> {
 fn refresh(registry: &Registry) -> Result<Vec<Arc<Device>>> {
     let list = Arc::new(DeviceList::read()?);
     let mut gone = Vec::new();
-    let mut devices = registry.devices.lock();
+    let mut devices = registry.devices.write();
     let mut current = Vec::new();
     current.try_reserve(list.entries().len()).map_err(|_| Errno::ENOMEM)?;
     for &entry in list.entries() {
@@ -71,7 +71,7 @@ fn refresh(registry: &Registry) -> Result<Vec<Arc<Device>>> {
 /// ENODEV where the machine has no RDMA device at all.
 pub(crate) fn require_any() -> Result<()> {
     let registry = registry()?;
-    if !registry.devices.lock().is_empty() {
+    if !registry.devices.read().is_empty() {
         return Ok(());
     }
     if refresh(registry)?.is_empty() { Err(Errno::ENODEV) } else { Ok(()) }
@@ -83,7 +83,7 @@ pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
     let matching = |devices: &[Arc<Device>]| {
         devices.iter().find(|device| device.identity().matches(identity)).map(Arc::clone)
     };
-    let known = matching(&registry.devices.lock());
+    let known = matching(&registry.devices.read());
     let device = match known {
         Some(device) => device,
         None => matching(&refresh(registry)?).ok_or(Errno::ENODEV)?,

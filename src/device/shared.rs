@@ -10,9 +10,10 @@ use crate::error::{Errno, Result};
 use crate::log;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
+use parking_lot::RwLock;
 use rdma_sys::{ibv_device, ibv_port_state};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LINK_LAYER_INFINIBAND: u8 = 1;
 const LINK_LAYER_UNSPECIFIED: u8 = 0;
@@ -31,14 +32,16 @@ pub(crate) struct Device {
     entry: *mut ibv_device,
     identity: Identity,
     opened: OnceCell<Opened>,
-    shared: Mutex<Shared>,
+    /// Who has the shared domain. It is made and given back under the lock alone, but joined by any
+    /// number at once.
+    users: AtomicUsize,
+    shared: RwLock<Shared>,
     list: Arc<DeviceList>,
 }
 
 /// What the ids on a device share while there are any.
 #[derive(Default)]
 struct Shared {
-    users: usize,
     domain: Option<ProtectionDomain>,
     xrc_domain: Option<XrcDomain>,
 }
@@ -55,7 +58,8 @@ impl Device {
             // SAFETY: an entry of the list that is held below.
             identity: unsafe { Identity::of(entry) },
             opened: OnceCell::new(),
-            shared: Mutex::default(),
+            users: AtomicUsize::new(0),
+            shared: RwLock::default(),
             list: Arc::clone(list),
         }
     }
@@ -139,16 +143,16 @@ impl Device {
     fn join_domain(&self) -> Result<ProtectionDomain> {
         let context = self.context()?;
         {
-            let mut shared = self.shared.lock();
+            let shared = self.shared.read();
             if let Some(domain) = shared.domain {
-                shared.users += 1;
+                self.users.fetch_add(1, Ordering::AcqRel);
                 return Ok(domain);
             }
         }
         // Made without the lock; whoever comes second gives his up.
         let fresh = context.alloc_pd()?;
-        let mut shared = self.shared.lock();
-        shared.users += 1;
+        let mut shared = self.shared.write();
+        self.users.fetch_add(1, Ordering::AcqRel);
         match shared.domain {
             None => {
                 shared.domain = Some(fresh);
@@ -165,11 +169,11 @@ impl Device {
 
     /// The XRC domain, made for the first id that needs it.
     pub(crate) fn xrc_domain(&self) -> Result<XrcDomain> {
-        if let Some(domain) = self.shared.lock().xrc_domain {
+        if let Some(domain) = self.shared.read().xrc_domain {
             return Ok(domain);
         }
         let fresh = XrcDomain::open(self.context()?)?;
-        let mut shared = self.shared.lock();
+        let mut shared = self.shared.write();
         match shared.xrc_domain {
             None => {
                 shared.xrc_domain = Some(fresh);
@@ -185,15 +189,19 @@ impl Device {
     }
 
     fn leave_domain(&self) {
-        let mut shared = self.shared.lock();
-        shared.users -= 1;
-        if shared.users > 0 {
+        if self.users.fetch_sub(1, Ordering::AcqRel) > 1 {
             return;
         }
-        let left = Shared { users: 0, ..std::mem::take(&mut *shared) };
-        drop(shared);
+        let left = {
+            let mut shared = self.shared.write();
+            // Somebody may have come before the lock: then he is the last, or another one.
+            if self.users.load(Ordering::Acquire) > 0 {
+                return;
+            }
+            std::mem::take(&mut *shared)
+        };
         let kept = left.release();
-        let mut shared = self.shared.lock();
+        let mut shared = self.shared.write();
         shared.xrc_domain = shared.xrc_domain.or(kept.xrc_domain);
         shared.domain = shared.domain.or(kept.domain);
     }

@@ -235,8 +235,16 @@ static void claim(struct fk_chan *c, int fds)
 	holder_add(c, getpid(), fds);
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool begun;
+
+static void start_once(void);
+
 static void before_fork(void)
 {
+	/* Another thread may be at it: a child of half a start would never be known. */
+	if (atomic_load(&begun))
+		pthread_once(&once, start_once);
 	if (!fk_k)
 		return;
 	fk_rules_fork(0);
@@ -294,8 +302,6 @@ void fk_fds_exit(void)
 		fk_process_gone(getpid());
 }
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-
 static void start_once(void)
 {
 	int first = fk_kernel_start();
@@ -309,6 +315,11 @@ static void start_once(void)
 		fk_default_devices();
 		atomic_store(&fk_k->ready, 2);
 	}
+}
+
+/* Before there can be anything to inherit. */
+__attribute__((constructor)) static void loaded(void)
+{
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
@@ -316,6 +327,7 @@ void fk_start(void)
 {
 	int err = errno;
 
+	atomic_store(&begun, true);
 	pthread_once(&once, start_once);
 	errno = err;
 }

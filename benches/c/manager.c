@@ -4,6 +4,7 @@
  *	manager calls ALIVE          counts each call, with so many other ids alive (under callgrind)
  *	manager cycles ALIVE ROUNDS  time of whole cycles
  *	manager threads T ROUNDS     cycles in T threads, each with channels and ids of its own
+ *	manager crowds T N           N connections in each of T threads, alive at the same time
  *	manager memory N             heap bytes of an idle id and of an event (with libheap.so preloaded)
  */
 #include "bench.h"
@@ -135,6 +136,79 @@ static void cycle(struct side *side)
 	end(server);
 }
 
+/* So many are asked for at once: soft-RoCE loses messages of the connection manager beyond some. */
+#define AT_ONCE 16
+
+static void connect_some(struct side *side, long count)
+{
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 7 };
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *ids[AT_ONCE];
+	long i;
+
+	for (i = 0; i < count; i++) {
+		ids[i] = routed(side);
+		make_qp(ids[i]);
+	}
+	for (i = 0; i < count; i++)
+		MUST(!rdma_connect(ids[i], &param));
+	for (i = 0; i < count; i++) {
+		event = next(side->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
+		ids[i] = event->id;
+		MUST(!rdma_ack_cm_event(event));
+	}
+	for (i = 0; i < count; i++) {
+		make_qp(ids[i]);
+		MUST(!rdma_accept(ids[i], &param));
+	}
+}
+
+/* Takes an event of each connection, and notes its id, on the sides that have room for it. */
+static void take_both(struct side *side, long count, enum rdma_cm_event_type type, struct rdma_cm_id **passive,
+		      struct rdma_cm_id **active)
+{
+	/* The passive side is told once the active one has taken its own. */
+	struct rdma_event_channel *channels[] = { side->active, side->passive };
+	struct rdma_cm_id **ids[] = { active, passive };
+
+	for (int which = 0; which < 2; which++)
+		for (long i = 0; i < count && ids[which]; i++) {
+			struct rdma_cm_event *event = next(channels[which], type);
+
+			ids[which][i] = event->id;
+			MUST(!rdma_ack_cm_event(event));
+		}
+}
+
+/* All connections are alive before the first ends. */
+static void crowd(struct side *side, long count)
+{
+	struct rdma_cm_id **servers = calloc((size_t)count, sizeof(*servers)), *ended[AT_ONCE];
+	struct rdma_cm_id **clients = calloc((size_t)count, sizeof(*clients));
+	long done, some;
+
+	for (done = 0; done < count; done += some) {
+		some = count - done < AT_ONCE ? count - done : AT_ONCE;
+		connect_some(side, some);
+		take_both(side, some, RDMA_CM_EVENT_ESTABLISHED, servers + done, clients + done);
+	}
+	for (done = 0; done < count; done += some) {
+		some = count - done < AT_ONCE ? count - done : AT_ONCE;
+		for (long i = 0; i < some; i++)
+			MUST(!rdma_disconnect(clients[done + i]));
+		take_both(side, some, RDMA_CM_EVENT_DISCONNECTED, ended, NULL);
+		for (long i = 0; i < some; i++)
+			MUST(!rdma_disconnect(ended[i]));
+		take_both(side, some, RDMA_CM_EVENT_DISCONNECTED, NULL, ended);
+	}
+	for (long i = 0; i < count; i++) {
+		end(clients[i]);
+		end(servers[i]);
+	}
+	free(servers);
+	free(clients);
+}
+
 static struct rdma_cm_id **idle(struct side *side, long count)
 {
 	struct rdma_cm_id **ids = calloc((size_t)count + 1, sizeof(*ids));
@@ -179,6 +253,7 @@ static void cycles(long alive, long rounds)
 
 static pthread_barrier_t barrier;
 static long thread_rounds;
+static int together;
 
 static void *in_thread(void *port)
 {
@@ -186,8 +261,11 @@ static void *in_thread(void *port)
 
 	open_side(&side, 7471 + (int)(intptr_t)port);
 	pthread_barrier_wait(&barrier);
-	for (long i = 0; i < thread_rounds; i++)
-		cycle(&side);
+	if (together)
+		crowd(&side, thread_rounds);
+	else
+		for (long i = 0; i < thread_rounds; i++)
+			cycle(&side);
 	pthread_barrier_wait(&barrier);
 	close_side(&side);
 	return NULL;
@@ -246,7 +324,7 @@ int main(int argc, char **argv)
 		calls(argument(argc, argv, 2, 1));
 	else if (!strcmp(mode, "cycles"))
 		cycles(argument(argc, argv, 2, 1), argument(argc, argv, 3, 1000));
-	else if (!strcmp(mode, "threads"))
+	else if (!strcmp(mode, "threads") || (together = !strcmp(mode, "crowds")))
 		threads(argument(argc, argv, 2, 1), argument(argc, argv, 3, 100));
 	else if (!strcmp(mode, "memory"))
 		memory(argument(argc, argv, 2, 1000));

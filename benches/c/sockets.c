@@ -3,24 +3,30 @@
  *
  *	sockets throughput SIZE COUNT    messages of SIZE bytes, one way
  *	sockets latency SIZE ROUNDS      there and back
- *	sockets poll|select|repoll N ROUNDS  one active among N; processor time of the waiting process
+ *	sockets wake-up N ROUNDS         one active among N: rpoll, rselect, repoll; processor time of this process
  *	sockets memory N                 resident bytes of a connected socket that does nothing
  */
 #include "bench.h"
 
 #include <arpa/inet.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <rdma/rsocket.h>
 #include <signal.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/select.h>
 #include <sys/wait.h>
 
+/* Of a wake-up's time limit: a library that is too slow for the rounds does fewer. */
+#define ENOUGH 5.0
+
 static int ready[2];
 static pid_t child;
+/* What the child's transfer took of the processor. */
+static double *childs;
 
 static struct sockaddr_in address(void)
 {
@@ -118,8 +124,17 @@ static void finish(int *sockets, long count)
 
 static void send_all(int *s, long count, long size, char *data, long rounds)
 {
-	for (long i = 0; i < rounds; i++)
+	double begin = 0;
+
+	for (long i = 0; i < rounds + rounds / 10 + 1; i++) {
+		/* What went before made both sides warm. */
+		if (i == rounds / 10 + 1) {
+			RECEIVE(s[0], data, 1);
+			begin = processor();
+		}
 		SEND(s[0], data, (size_t)size);
+	}
+	*childs = processor() - begin;
 	RECEIVE(s[0], data, 1);
 }
 
@@ -136,30 +151,31 @@ static void rest(int *s, long count, long size, char *data, long rounds)
 	RECEIVE(s[0], data, 1);
 }
 
-static double used(void)
+/* Until this side has what it wants to know and ends it. */
+static void echo_for_ever(int *s, long count, long size, char *data, long rounds)
 {
-	struct rusage own, others;
-
-	getrusage(RUSAGE_SELF, &own);
-	getrusage(RUSAGE_CHILDREN, &others);
-	return (double)(own.ru_utime.tv_sec + own.ru_stime.tv_sec + others.ru_utime.tv_sec + others.ru_stime.tv_sec) +
-	       1e-6 * (double)(own.ru_utime.tv_usec + own.ru_stime.tv_usec + others.ru_utime.tv_usec +
-			       others.ru_stime.tv_usec);
+	echo(s, count, size, data, LONG_MAX);
 }
 
 static void throughput(long size, long rounds)
 {
 	char *data = calloc(1, (size_t)size);
 	int *s = connected(1, 0, send_all, size, rounds);
-	double begin = seconds(CLOCK_MONOTONIC), bytes = (double)size * (double)rounds;
+	double begin, used, bytes = (double)size * (double)rounds;
 
+	for (long i = 0; i < rounds / 10 + 1; i++)
+		RECEIVE(s[0], data, (size_t)size);
+	SEND(s[0], data, 1);
+	begin = seconds(CLOCK_MONOTONIC);
+	used = processor();
 	for (long i = 0; i < rounds; i++)
 		RECEIVE(s[0], data, (size_t)size);
 	begin = seconds(CLOCK_MONOTONIC) - begin;
+	used = processor() - used;
 	SEND(s[0], data, 1);
 	finish(s, 1);
 	printf("MB/s %.3f\nmessages/s %.1f\nprocessor %.3f\n", bytes / begin / 1e6, (double)rounds / begin,
-	       1e9 * used() / bytes);
+	       1e9 * (used + *childs) / bytes);
 }
 
 static void latency(long size, long rounds)
@@ -191,7 +207,6 @@ static int wait_select(struct pollfd *fds, long count)
 
 	FD_ZERO(&set);
 	for (long i = 0; i < count; i++) {
-		MUST(fds[i].fd < FD_SETSIZE);
 		FD_SET(fds[i].fd, &set);
 		top = fds[i].fd > top ? fds[i].fd : top;
 	}
@@ -216,24 +231,41 @@ static int wait_repoll(struct pollfd *fds, long count)
 	return wait_set(set_of_all, &event, 1, 5000) == 1 && event.data.fd == fds[count - 1].fd;
 }
 
-static void wake_up(int (*wait)(struct pollfd *, long), long count, long rounds)
+static void one_way(const char *name, int (*wait)(struct pollfd *, long), int *s, long count, long rounds)
 {
-	int *s = connected(count, 1, echo, 1, rounds + 3);
 	struct pollfd *fds = calloc((size_t)count, sizeof(*fds));
-	double begin = 0;
+	double begin = 0, end = 0;
 	char data = 0;
+	long i;
 
-	for (long i = 0; i < count; i++)
+	for (i = 0; i < count; i++)
 		fds[i] = (struct pollfd){ .fd = s[i], .events = POLLIN };
-	for (long i = 0; i < rounds + 3; i++) {
-		if (i == 3)
+	for (i = -3; i < rounds && (i < 1 || seconds(CLOCK_MONOTONIC) < end); i++) {
+		if (i == 0) {
 			begin = processor();
+			end = seconds(CLOCK_MONOTONIC) + ENOUGH;
+		}
 		SEND(s[count - 1], &data, 1);
 		MUST(wait(fds, count));
 		RECEIVE(s[count - 1], &data, 1);
 	}
-	printf("wake-up %.2f\n", 1e6 * (processor() - begin) / (double)rounds);
+	printf("%s %.2f\n", name, 1e6 * (processor() - begin) / (double)i);
 	fflush(stdout);
+	free(fds);
+}
+
+static void wake_ups(long count, long rounds)
+{
+	int *s = connected(count, 1, echo_for_ever, 1, 0), top = 0;
+
+	for (long i = 0; i < count; i++)
+		top = s[i] > top ? s[i] : top;
+	one_way("rpoll", wait_poll, s, count, rounds);
+	/* A set of select has no room for higher ones, on any library. */
+	if (top < FD_SETSIZE)
+		one_way("rselect", wait_select, s, count, rounds);
+	if (make_set && control && wait_set)
+		one_way("repoll", wait_repoll, s, count, rounds);
 	/* The end of a thousand connections is not what is measured. */
 	kill(child, 9);
 	_exit(0);
@@ -269,6 +301,8 @@ int main(int argc, char **argv)
 	const char *mode = argc > 1 ? argv[1] : "";
 	long n = argument(argc, argv, 2, 1), rounds = argument(argc, argv, 3, 100);
 
+	childs = mmap(NULL, sizeof(*childs), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	MUST(childs != MAP_FAILED);
 	make_set = (int (*)(int))dlsym(RTLD_DEFAULT, "repoll_create");
 	control = (int (*)(int, int, int, struct epoll_event *))dlsym(RTLD_DEFAULT, "repoll_ctl");
 	wait_set = (int (*)(int, struct epoll_event *, int, int))dlsym(RTLD_DEFAULT, "repoll_wait");
@@ -276,12 +310,8 @@ int main(int argc, char **argv)
 		throughput(n, rounds);
 	else if (!strcmp(mode, "latency"))
 		latency(n, rounds);
-	else if (!strcmp(mode, "poll"))
-		wake_up(wait_poll, n, rounds);
-	else if (!strcmp(mode, "select"))
-		wake_up(wait_select, n, rounds);
-	else if (!strcmp(mode, "repoll") && make_set && control && wait_set)
-		wake_up(wait_repoll, n, rounds);
+	else if (!strcmp(mode, "wake-up"))
+		wake_ups(n, rounds);
 	else if (!strcmp(mode, "memory"))
 		memory(n);
 	else

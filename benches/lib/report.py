@@ -59,7 +59,7 @@ def markdown(kind, result):
     for figure in result["figures"]:
         extra = figure.get("extra", {})
         spread = any("low" in entry for entry in figure["rows"])
-        head = ["case", f"C ({figure['unit']})", "ours", *extra.values(), "ratio"] + ["middle half, pairs"] * spread
+        head = ["case", f"{figure.get('beside', 'C')} ({figure['unit']})", "ours", *extra.values(), "ratio"] + ["middle half, pairs"] * spread
         lines += [f"## {figure['title']}", "", f"![{figure['title']}]({figure['name']}.svg)", ""]
         lines += [figure["note"], ""] if "note" in figure else []
         lines += [f"`{figure['command']}`", ""] if "command" in figure else []
@@ -84,7 +84,8 @@ def plot(figure):
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{60 + step * len(rows)}" '
              'font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>',
              f'<text x="10" y="20" font-size="14">{escape(figure["title"])} ({escape(figure["unit"])})</text>',
-             '<rect x="10" y="30" width="10" height="10" fill="#888"/><text x="24" y="39">C library</text>'
+             '<rect x="10" y="30" width="10" height="10" fill="#888"/><text x="24" y="39">'
+             f'{escape(figure.get("beside", "C library"))}</text>'
              '<rect x="100" y="30" width="10" height="10" fill="#c4501b"/><text x="114" y="39">ours</text>']
     for place, entry in enumerate(rows):
         y = 54 + step * place

@@ -34,7 +34,7 @@ shared_option() {
 option_with_value() {
   used=2
   case $1 in
-    --lib | --timeout | --kernel | --root | --smp | --memory | --share | --env | --device) ;;
+    --lib | --timeout | --kernel | --root | --smp | --memory | --share | --env | --needs | --device) ;;
     *) die "unknown option $1 (see --help)" ;;
   esac
   [ $# -gt 1 ] || die "$1 needs a value"
@@ -47,6 +47,7 @@ option_with_value() {
     --memory) memory=$2 ;;
     --share) share=$(realpath -e -- "$2") || die "no such folder: $2" ;;
     --env) variables+=("$2") ;;
+    --needs) packages+=("$2") ;;
     --device) device=$2 ;;
   esac
   case $device in guest | real) ;; *) die "--device is guest or real, not $device" ;; esac

@@ -15,6 +15,7 @@ use libc::{c_int, pollfd};
 use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Something that wants to know when a socket changes.
@@ -26,7 +27,11 @@ pub(crate) trait Wake: Send + Sync {
 }
 
 /// An eventfd.
-pub(crate) struct Waker(OwnedFd);
+pub(crate) struct Waker {
+    fd: OwnedFd,
+    /// It was woken since it was borrowed.
+    was_woken: AtomicBool,
+}
 
 impl Waker {
     pub(super) fn new() -> Result<Waker> {
@@ -36,11 +41,12 @@ impl Waker {
             return Err(Errno::last());
         }
         // SAFETY: made above.
-        Ok(Waker(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Waker { fd, was_woken: AtomicBool::new(false) })
     }
 
     pub(super) fn fd(&self) -> RawFd {
-        self.0.as_raw_fd()
+        self.fd.as_raw_fd()
     }
 
     /// Takes all wake-ups that wait.
@@ -53,6 +59,7 @@ impl Waker {
 
 impl Wake for Waker {
     fn wake(&self) {
+        self.was_woken.store(true, Ordering::Release);
         let one = 1_u64;
         // SAFETY: eight bytes of a local. A full counter is awake already.
         unsafe { libc::write(self.fd(), (&raw const one).cast(), 8) };
@@ -101,7 +108,10 @@ impl Drop for Borrowed {
         if Arc::strong_count(&self.0) != 1 {
             return;
         }
-        self.0.clear();
+        // Most waits end by what they wait for: there is nothing to take, and no system call for it.
+        if self.0.was_woken.swap(false, Ordering::AcqRel) {
+            self.0.clear();
+        }
         if let Some(mut pool) = POOL.try_lock_for(PATIENCE) {
             if pool.generation == fork::generation() && pool.wakers.len() < POOLED {
                 pool.wakers.push(Arc::clone(&self.0));

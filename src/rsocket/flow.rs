@@ -27,29 +27,40 @@ pub(crate) struct Sizes {
     pub(crate) split: bool,
 }
 
+/// Work requests for data, and bytes of the send buffer. Requests complete in their order, so one that
+/// has a completion gives back what those before it took that had none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Share {
+    pub(crate) slots: u16,
+    pub(crate) bytes: u32,
+}
+
 /// What a completed work request gives back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tag {
-    /// A data message or direct write, with so many bytes of the send buffer.
-    Data(u32),
-    Control,
+    /// Data messages or direct writes.
+    Data(Share),
+    /// A control message, and the data before it.
+    Control(Share),
     /// The receive of this number.
     Receive(u32),
 }
 
 impl Tag {
     pub(crate) fn encode(self) -> u64 {
+        let share = |share: Share| u64::from(share.slots) << 32 | u64::from(share.bytes);
         match self {
-            Tag::Data(bytes) => u64::from(bytes),
-            Tag::Control => 1 << 32,
-            Tag::Receive(number) => (2 << 32) | u64::from(number),
+            Tag::Data(data) => share(data),
+            Tag::Control(data) => 1 << 48 | share(data),
+            Tag::Receive(number) => 2 << 48 | u64::from(number),
         }
     }
 
     pub(crate) fn decode(id: u64) -> Tag {
-        match id >> 32 {
-            0 => Tag::Data(id as u32),
-            1 => Tag::Control,
+        let share = Share { slots: (id >> 32) as u16, bytes: id as u32 };
+        match id >> 48 {
+            0 => Tag::Data(share),
+            1 => Tag::Control(share),
             _ => Tag::Receive(id as u32),
         }
     }
@@ -69,6 +80,7 @@ pub(crate) struct Grant {
     pub(crate) limit: u16,
     /// Offset of a free half of the receive buffer, and the place in the peer's target list for it.
     pub(crate) half: Option<(u32, u32)>,
+    pub(crate) tag: Tag,
 }
 
 /// Where the next data message goes.
@@ -78,6 +90,8 @@ pub(crate) struct Transfer {
     pub(crate) from: u32,
     pub(crate) address: u64,
     pub(crate) key: u32,
+    /// Of its completion, where it is to have one.
+    pub(crate) tag: Option<Tag>,
 }
 
 #[derive(Debug)]
@@ -101,6 +115,8 @@ pub(crate) struct Flow {
     control_slots: u32,
     send_free: u32,
     send_at: u32,
+    /// What was sent since the last request with a completion.
+    untold: Share,
     sent: u16,
     limit: u16,
     targets: [Segment; TARGETS as usize],
@@ -126,6 +142,7 @@ impl Flow {
             control_slots: CONTROL,
             send_free: sizes.send_buffer,
             send_at: 0,
+            untold: Share::default(),
             sent: 0,
             limit: 0,
             targets: [Segment::default(); TARGETS as usize],
@@ -209,18 +226,31 @@ impl Flow {
             }
             half
         });
-        Some(Grant { limit: self.received.wrapping_add(self.sizes.receive_queue as u16), half })
+        let limit = self.received.wrapping_add(self.sizes.receive_queue as u16);
+        Some(Grant { limit, half, tag: self.control_tag() })
     }
 
     /// Counts a control message without memory as sent.
-    pub(crate) fn take_control(&mut self) -> bool {
-        match self.control_slots.checked_sub(1) {
-            Some(left) => {
-                self.control_slots = left;
-                true
-            }
-            None => false,
-        }
+    pub(crate) fn take_control(&mut self) -> Option<Tag> {
+        self.control_slots = self.control_slots.checked_sub(1)?;
+        Some(self.control_tag())
+    }
+
+    fn control_tag(&mut self) -> Tag {
+        Tag::Control(std::mem::take(&mut self.untold))
+    }
+
+    /// Books what data takes, and settles whether it has a completion: one for each quarter of the room
+    /// is enough, and the last before a sender has to wait, so that there always is one to wait for.
+    fn take_share(&mut self, slots: u32, bytes: u32) -> Option<Tag> {
+        self.data_slots = self.data_slots.saturating_sub(slots);
+        self.send_free = self.send_free.saturating_sub(bytes);
+        self.untold.slots += slots as u16;
+        self.untold.bytes += bytes;
+        let is_due = u32::from(self.untold.slots) >= self.sizes.send_queue / 4
+            || self.untold.bytes >= self.sizes.send_buffer / 4
+            || !self.may_write_directly();
+        is_due.then(|| Tag::Data(std::mem::take(&mut self.untold)))
     }
 
     /// Place in our own target list where the peer's next entry is awaited.
@@ -278,36 +308,35 @@ impl Flow {
     pub(crate) fn take_transfer(&mut self, bytes: u32, buffered: u32) -> Transfer {
         self.sent = self.sent.wrapping_add(1);
         let target = self.targets[0];
-        let transfer =
-            Transfer { from: self.take_buffer(buffered), address: target.address, key: target.key };
         self.targets[0].address = target.address.wrapping_add(u64::from(bytes));
         self.targets[0].length = target.length.saturating_sub(bytes);
         if self.targets[0].length == 0 {
             self.targets[0] = std::mem::take(&mut self.targets[1]);
         }
-        self.data_slots = self.data_slots.saturating_sub(self.message_cost());
-        transfer
+        Transfer {
+            tag: self.take_share(self.message_cost(), buffered),
+            from: self.take_buffer(buffered),
+            address: target.address,
+            key: target.key,
+        }
     }
 
     /// Books a direct write without a message: one work request always.
-    pub(crate) fn take_direct(&mut self, buffered: u32) -> u32 {
-        self.data_slots = self.data_slots.saturating_sub(1);
-        self.take_buffer(buffered)
+    pub(crate) fn take_direct(&mut self, buffered: u32) -> (u32, Option<Tag>) {
+        (self.take_buffer(buffered), self.take_share(1, buffered))
     }
 
     /// Books an entry for the peer's iomap table, which costs a credit; offset in the send buffer.
-    pub(crate) fn take_iomap(&mut self, bytes: u32) -> Option<u32> {
+    pub(crate) fn take_iomap(&mut self, bytes: u32) -> Option<(u32, Option<Tag>)> {
         if !self.may_write_directly() || self.sent == self.limit || self.send_free < bytes {
             return None;
         }
         self.sent = self.sent.wrapping_add(1);
-        self.data_slots = self.data_slots.saturating_sub(self.message_cost());
-        Some(self.take_buffer(bytes))
+        Some((self.take_buffer(bytes), self.take_share(self.message_cost(), bytes)))
     }
 
     fn take_buffer(&mut self, bytes: u32) -> u32 {
         let from = self.send_at;
-        self.send_free = self.send_free.saturating_sub(bytes);
         self.send_at += bytes;
         if self.send_at >= self.sizes.send_buffer {
             self.send_at -= self.sizes.send_buffer;
@@ -317,14 +346,18 @@ impl Flow {
 
     /// Books a completed work request.
     pub(crate) fn completed(&mut self, tag: Tag) {
-        match tag {
-            Tag::Data(bytes) => {
-                self.data_slots = (self.data_slots + 1).min(self.sizes.send_queue - CONTROL);
-                self.send_free = self.send_free.saturating_add(bytes).min(self.sizes.send_buffer);
+        let share = match tag {
+            Tag::Data(share) => share,
+            Tag::Control(share) => {
+                self.control_slots = (self.control_slots + 1).min(CONTROL);
+                share
             }
-            Tag::Control => self.control_slots = (self.control_slots + 1).min(CONTROL),
-            Tag::Receive(_) => {}
-        }
+            Tag::Receive(_) => return,
+        };
+        let slots = self.data_slots.saturating_add(share.slots.into());
+        self.data_slots = slots.min(self.sizes.send_queue - CONTROL);
+        let free = self.send_free.saturating_add(share.bytes);
+        self.send_free = free.min(self.sizes.send_buffer);
     }
 
     /// Everything that was posted has completed.

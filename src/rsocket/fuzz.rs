@@ -68,7 +68,7 @@ fn drive(flow: &mut Flow, steps: &[u8], sizes: Sizes) {
             let transfer = flow.take_transfer(size, size);
             assert!(transfer.from < sizes.send_buffer);
         }
-        if let Some(from) = flow.take_iomap(IOMAP_ENTRY as u32) {
+        if let Some((from, _)) = flow.take_iomap(IOMAP_ENTRY as u32) {
             assert!(from < sizes.send_buffer);
         }
     }

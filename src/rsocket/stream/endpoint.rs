@@ -5,24 +5,23 @@
 //! returns.
 #![allow(unsafe_code)]
 
+mod post;
+
 use super::options::Options;
 use crate::error::{Errno, Result};
 use crate::id::Id;
 use crate::qp;
-use crate::rsocket::flow::{CONTROL, Grant, Sizes, Tag, Transfer};
+use crate::rsocket::flow::{CONTROL, Sizes, Tag};
 use crate::rsocket::region::Region;
-use crate::rsocket::wire::{
-    ConnectionData, IOMAP_ENTRY, IomapEntry, Message, SEGMENT, Segment, TARGETS,
-};
-use crate::verbs::{Completion, CompletionQueue, QueuePair, Remote, Work};
+use crate::rsocket::wire::{ConnectionData, IOMAP_ENTRY, IomapEntry, SEGMENT, Segment, TARGETS};
+use crate::verbs::{Completion, CompletionQueue, QueuePair};
 use crate::verbs_ext::{LOCAL, REMOTE_WRITE};
-use rdma_sys::{ibv_qp_init_attr, ibv_send_flags, ibv_sge, ibv_wc_status, ibv_wr_opcode};
+use rdma_sys::{ibv_qp_init_attr, ibv_wc_status};
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
 /// Bytes of a message where it travels as data.
 const MESSAGE: usize = 4;
-const INLINE: u32 = ibv_send_flags::IBV_SEND_INLINE.0;
 const TARGET_LIST: usize = TARGETS as usize * SEGMENT;
 
 /// See the module text.
@@ -95,7 +94,6 @@ impl Endpoint {
         attr.send_cq = queue.as_ptr();
         attr.recv_cq = queue.as_ptr();
         attr.qp_type = id.qp_type();
-        attr.sq_sig_all = 1;
         attr.cap.max_send_wr = sizes.send_queue;
         attr.cap.max_recv_wr = sizes.receive_queue;
         attr.cap.max_send_sge = 2;
@@ -242,154 +240,7 @@ impl Endpoint {
         let first = length.min(self.sizes.send_buffer - at);
         [(at, first), (0, length - first)]
     }
-
-    fn buffered(&self, at: u32, length: u32, entries: &mut [ibv_sge; 2]) -> usize {
-        let mut count = 0;
-        for (at, length) in self.around(at, length) {
-            if length > 0 {
-                entries[count] = self.send.entry(at as usize, length);
-                count += 1;
-            }
-        }
-        count
-    }
-
-    /// Sends bytes of the send buffer as one data message.
-    pub(super) fn post_data(&self, transfer: &Transfer, bytes: u32) -> Result<()> {
-        let mut entries = [EMPTY; 2];
-        let count = self.buffered(transfer.from, bytes, &mut entries);
-        let place = (transfer.address, transfer.key);
-        self.post(Message::Data(bytes), Tag::Data(bytes), &entries[..count], 0, place)
-    }
-
-    /// Sends bytes of the caller's as one data message, inline.
-    ///
-    /// # Safety
-    /// `from` is readable for `bytes`.
-    pub(super) unsafe fn post_inline(
-        &self,
-        transfer: &Transfer,
-        from: *const u8,
-        bytes: u32,
-    ) -> Result<()> {
-        let entries = [ibv_sge { addr: from as u64, length: bytes, lkey: 0 }];
-        let place = (transfer.address, transfer.key);
-        self.post(Message::Data(bytes), Tag::Data(0), &entries, INLINE, place)
-    }
-
-    /// Writes bytes of the send buffer to the peer's memory; the peer is not told.
-    pub(super) fn post_direct(&self, from: u32, bytes: u32, address: u64, key: u32) -> Result<()> {
-        let mut entries = [EMPTY; 2];
-        let count = self.buffered(from, bytes, &mut entries);
-        self.post_write(Tag::Data(bytes), &entries[..count], 0, (address, key))
-    }
-
-    pub(super) fn post_grant(&mut self, grant: &Grant) -> Result<()> {
-        let message = Message::Credit(grant.limit);
-        let Some((offset, place)) = grant.half else {
-            return self.post_control(message);
-        };
-        let half = Segment {
-            address: self.receive.address(self.receive_at + offset as usize),
-            key: self.receive.remote_key(),
-            length: self.sizes.receive_buffer / 2,
-        };
-        // Not more entries are on their way than control messages may be.
-        let at = self.entries_at + self.next_entry * SEGMENT;
-        self.next_entry = (self.next_entry + 1) % CONTROL as usize;
-        self.send.write(at, &half.to_entry(self.peer_swapped));
-        let entries = [self.send.entry(at, SEGMENT as u32)];
-        let flags = if self.inline >= SEGMENT as u32 { INLINE } else { 0 };
-        let address = self.peer_targets.address + u64::from(place) * SEGMENT as u64;
-        let place = (address, self.peer_targets.key);
-        self.post(message, Tag::Control, &entries, flags, place)
-    }
-
-    pub(super) fn post_control(&self, message: Message) -> Result<()> {
-        self.post(message, Tag::Control, &[], 0, (0, 0))
-    }
-
-    /// Writes an entry into the peer's iomap table, by way of the send buffer.
-    pub(super) fn post_iomap(&self, from: u32, index: u16, entry: &IomapEntry) -> Result<()> {
-        let bytes = entry.to_bytes(self.peer_swapped);
-        let mut done = 0;
-        for (at, length) in self.around(from, IOMAP_ENTRY as u32) {
-            self.send.write(at as usize, &bytes[done..done + length as usize]);
-            done += length as usize;
-        }
-        let mut entries = [EMPTY; 2];
-        let count = self.buffered(from, IOMAP_ENTRY as u32, &mut entries);
-        let table = u64::from(self.peer_targets.length) * SEGMENT as u64;
-        let address = self.peer_targets.address + table + u64::from(index) * IOMAP_ENTRY as u64;
-        self.post(
-            Message::Iomap(u32::from(index)),
-            Tag::Data(IOMAP_ENTRY as u32),
-            &entries[..count],
-            0,
-            (address, self.peer_targets.key),
-        )
-    }
-
-    /// One message with its data: a write with immediate, or a write and then a send.
-    fn post(
-        &self,
-        message: Message,
-        tag: Tag,
-        entries: &[ibv_sge],
-        flags: u32,
-        (address, key): (u64, u32),
-    ) -> Result<()> {
-        if !self.sizes.split {
-            let work = Work {
-                id: tag.encode(),
-                entries,
-                opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE_WITH_IMM,
-                flags,
-                immediate: message.encode(),
-                remote: Remote::Memory { address, key },
-            };
-            // SAFETY: entries of the send region, or inline.
-            return unsafe { self.queue_pair.post_send(&work) };
-        }
-        if !entries.is_empty() {
-            self.post_write(tag, entries, flags, (address, key))?;
-        }
-        let raw = message.encode().to_ne_bytes();
-        let entries = [ibv_sge { addr: raw.as_ptr() as u64, length: MESSAGE as u32, lkey: 0 }];
-        let tag = if tag == Tag::Control { tag } else { Tag::Data(0) };
-        let work = Work {
-            id: tag.encode(),
-            entries: &entries,
-            opcode: ibv_wr_opcode::IBV_WR_SEND,
-            flags: INLINE,
-            immediate: 0,
-            remote: Remote::Peer,
-        };
-        // SAFETY: inline.
-        unsafe { self.queue_pair.post_send(&work) }
-    }
-
-    fn post_write(
-        &self,
-        tag: Tag,
-        entries: &[ibv_sge],
-        flags: u32,
-        (address, key): (u64, u32),
-    ) -> Result<()> {
-        let work = Work {
-            id: tag.encode(),
-            entries,
-            opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE,
-            flags,
-            immediate: 0,
-            remote: Remote::Memory { address, key },
-        };
-        // SAFETY: entries of the send region, or inline.
-        unsafe { self.queue_pair.post_send(&work) }
-    }
 }
-
-const EMPTY: ibv_sge = ibv_sge { addr: 0, length: 0, lkey: 0 };
 
 impl Drop for Endpoint {
     fn drop(&mut self) {

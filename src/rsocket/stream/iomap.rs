@@ -175,9 +175,9 @@ impl Inner {
             if !link.is_alive() {
                 break;
             }
-            let Some(from) = link.flow.take_iomap(IOMAP_ENTRY as u32) else { break };
+            let Some((from, tag)) = link.flow.take_iomap(IOMAP_ENTRY as u32) else { break };
             self.iomaps.untold.remove(0);
-            if let Err(error) = link.endpoint.post_iomap(from, index, &entry) {
+            if let Err(error) = link.endpoint.post_iomap(from, tag, index, &entry) {
                 return Err(self.broken(error));
             }
         }
@@ -194,7 +194,7 @@ impl Inner {
             .find_map(|index| link.endpoint.iomap_entry(index).at(offset, u64::from(bytes)));
         let (address, key, bytes) = place.ok_or(Errno::EFAULT)?;
         let bytes = bytes as u32;
-        let from = link.flow.take_direct(bytes);
+        let (from, tag) = link.flow.take_direct(bytes);
         for (at, length) in link.endpoint.around(from, bytes) {
             let to = link.endpoint.sending(at, length);
             if !to.is_null() {
@@ -202,7 +202,7 @@ impl Inner {
                 unsafe { buffers.gather(to, length as usize) };
             }
         }
-        if let Err(error) = link.endpoint.post_direct(from, bytes, address, key) {
+        if let Err(error) = link.endpoint.post_direct((from, bytes), tag, (address, key)) {
             return Err(self.broken(error));
         }
         Ok(bytes as usize)

@@ -157,10 +157,8 @@ impl Link {
     }
 
     pub(super) fn send_control(&mut self, message: Message) -> bool {
-        if !self.flow.take_control() {
-            return false;
-        }
-        if let Err(error) = self.endpoint.post_control(message) {
+        let Some(tag) = self.flow.take_control() else { return false };
+        if let Err(error) = self.endpoint.post_control(message, tag) {
             self.fail(error);
         }
         true

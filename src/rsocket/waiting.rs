@@ -125,6 +125,10 @@ pub(super) fn sleep_until<R>(
         if fds[1].revents != 0 {
             source.take_event(identity_of(&waker));
         }
+        // Before an event is asked for again, which the next message would make without a sleeper.
+        if let Some(result) = attempt() {
+            break result;
+        }
     };
     drop(registered);
     result

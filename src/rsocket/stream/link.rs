@@ -91,15 +91,20 @@ impl Link {
             }
         }
         self.found = found;
+        self.grant();
+        // Nothing to send to yet: look once more, should a device not tell lengths.
+        if self.flow.needs_target() {
+            self.take_target();
+        }
+    }
+
+    /// Gives the peer the credits that are due.
+    pub(super) fn grant(&mut self) {
         while self.is_alive() {
             let Some(grant) = self.flow.take_grant() else { break };
             if let Err(error) = self.endpoint.post_grant(&grant) {
                 self.fail(error);
             }
-        }
-        // Nothing to send to yet: look once more, should a device not tell lengths.
-        if self.flow.needs_target() {
-            self.take_target();
         }
     }
 

@@ -20,13 +20,17 @@ impl Stream {
             return Err(Errno::EINVAL);
         }
         let wanted = buffers.left();
+        let whole = flags & MSG_WAITALL != 0 && flags & MSG_PEEK == 0;
         let (non_blocking, limit) = {
-            let inner = self.inner.lock();
+            let mut inner = self.inner.lock();
             inner.check_connected(inner.non_blocking || flags & MSG_DONTWAIT != 0)?;
+            if inner.has_unread(if whole { wanted } else { 1 }) {
+                self.check()?;
+                return inner.receive_some(buffers, flags);
+            }
             (inner.non_blocking, inner.options.receive_timeout)
         };
         let non_blocking = non_blocking || flags & MSG_DONTWAIT != 0;
-        let whole = flags & MSG_WAITALL != 0 && flags & MSG_PEEK == 0;
         let mut done = 0;
         let received = self.wait_for(non_blocking, limit, |inner| {
             match inner.check_connected(false) {
@@ -38,10 +42,6 @@ impl Stream {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error)),
             };
-            // Reading makes room for the peer.
-            if done > 0 {
-                inner.progress();
-            }
             // As TCP: an error is told before the end.
             if let (0, Err(error)) = (done, inner.take_error()) {
                 return Some(Err(error));
@@ -145,6 +145,12 @@ impl Inner {
         if link.is_alive() { Ok(()) } else { Err(Errno::EPIPE) }
     }
 
+    /// So much has been taken from the completion queue already, which needs no look then.
+    fn has_unread(&self, bytes: usize) -> bool {
+        let unread = self.link.as_ref().map_or(0, |link| link.flow.unread());
+        !self.closed && self.phase == Phase::Connected && bytes > 0 && unread as usize >= bytes
+    }
+
     fn receive_some(&mut self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<usize> {
         let Some(link) = &mut self.link else { return Ok(0) };
         if self.read_shut && link.flow.unread() == 0 {
@@ -172,6 +178,8 @@ impl Inner {
         }
         if flags & MSG_PEEK == 0 {
             link.flow.consume(done);
+            // Reading makes room for the peer.
+            link.grant();
         }
         Ok(done as usize)
     }

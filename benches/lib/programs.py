@@ -14,17 +14,19 @@ from bench import summary
 
 NEEDS = ("apache2-utils", "iperf3", "iperf", "netcat-traditional", "redis-server", "redis-tools", "nginx-light")
 ADDRESS = "10.9.0.1"
+# Where everything is, in the guest.
+PLACE = "/run/rdmacm-bench"
 LIMIT = 60
-REDIS = (f"redis-server --bind {ADDRESS} --port 6380 --save '' --protected-mode no", 6380)
-NGINX = ("nginx -c /tmp/bench/nginx.conf", 8082)
-BENCHMARK = f"redis-benchmark -h {ADDRESS} -p 6380 --csv"
-SETTINGS = f"""daemon off; worker_processes 1; user root; pid /tmp/bench/nginx.pid; error_log stderr;
+REDIS = (f"RUN redis-server --bind {ADDRESS} --port 6380 --save '' --protected-mode no", 6380)
+NGINX = (f"RUN nginx -c {PLACE}/nginx.conf", 8082)
+BENCHMARK = f"RUN redis-benchmark -h {ADDRESS} -p 6380 --csv"
+SETTINGS = f"""daemon off; worker_processes 1; user root; pid {PLACE}/nginx.pid; error_log stderr;
 events {{ use epoll; worker_connections 64; }}
 http {{
     access_log off; sendfile on;
-    client_body_temp_path /tmp/bench/body; proxy_temp_path /tmp/bench/proxy; fastcgi_temp_path /tmp/bench/fastcgi;
-    uwsgi_temp_path /tmp/bench/uwsgi; scgi_temp_path /tmp/bench/scgi;
-    server {{ listen {ADDRESS}:8082; root /tmp/bench/www; }}
+    client_body_temp_path {PLACE}/body; proxy_temp_path {PLACE}/proxy; fastcgi_temp_path {PLACE}/fastcgi;
+    uwsgi_temp_path {PLACE}/uwsgi; scgi_temp_path {PLACE}/scgi;
+    server {{ listen {ADDRESS}:8082; root {PLACE}/www; }}
 }}
 """
 
@@ -43,36 +45,36 @@ def iperf2_rate(text):
 
 # Name, unit, server with its port, client, how its number is read, whether the C library's preload can.
 CASES = (
-    ("iperf3", "MB/s", ("iperf3 -s -1", 5201), f"iperf3 -c {ADDRESS} -t 3 -J", iperf3_rate, False),
-    ("iperf3 -R", "MB/s", ("iperf3 -s -1", 5201), f"iperf3 -c {ADDRESS} -t 3 -J -R", iperf3_rate, False),
-    ("iperf", "MB/s", ("iperf -s", 5001), f"iperf -c {ADDRESS} -t 3 -y C", iperf2_rate, True),
-    ("nc, 8 MiB", "MB/s", (f"nc.traditional -l -s {ADDRESS} -p 9000 > /tmp/bench/got", 9000),
-     f"begin=$(date +%s%N); nc.traditional -q 0 {ADDRESS} 9000 < /tmp/bench/www/big; "
-     "until cmp -s /tmp/bench/www/big /tmp/bench/got; do sleep 0.01; done; "
+    ("iperf3", "MB/s", ("RUN iperf3 -s -1", 5201), f"RUN iperf3 -c {ADDRESS} -n 16M -J", iperf3_rate, False),
+    ("iperf3 -R", "MB/s", ("RUN iperf3 -s -1", 5201), f"RUN iperf3 -c {ADDRESS} -n 16M -J -R", iperf3_rate, False),
+    ("iperf", "MB/s", ("RUN iperf -s", 5001), f"RUN iperf -c {ADDRESS} -n 16M -y C", iperf2_rate, True),
+    ("nc, 8 MiB", "MB/s", (f"RUN nc.traditional -l -s {ADDRESS} -p 9000 > {PLACE}/got", 9000),
+     f"begin=$(date +%s%N); RUN nc.traditional -q 0 {ADDRESS} 9000 < {PLACE}/www/big; "
+     f"until cmp -s {PLACE}/www/big {PLACE}/got; do sleep 0.01; done; "
      "echo $((8388608000 * 1000 / ($(date +%s%N) - begin))) kB/s", found(r"^(\d+) kB/s", 1e-3), True),
     ("redis GET, 1 client", "1/s", REDIS, f"{BENCHMARK} -n 1000 -c 1 -t get", found(r'"GET","([\d.]+)'), False),
     ("redis SET, 20 clients", "1/s", REDIS, f"{BENCHMARK} -n 4000 -c 20 -t set", found(r'"SET","([\d.]+)'), False),
     ("redis SET, 20 clients, 16 at once", "1/s", REDIS, f"{BENCHMARK} -n 16000 -c 20 -P 16 -t set",
      found(r'"SET","([\d.]+)'), False),
-    ("nginx, ab -k, 6 bytes", "1/s", NGINX, f"ab -q -k -n 2000 -c 8 http://{ADDRESS}:8082/x",
+    ("nginx, ab -k, 6 bytes", "1/s", NGINX, f"RUN ab -q -k -n 2000 -c 8 http://{ADDRESS}:8082/x",
      found(r"^Requests per second: *([\d.]+)"), False),
-    ("nginx, ab -k, 300 kB", "1/s", NGINX, f"ab -q -k -n 100 -c 4 http://{ADDRESS}:8082/f",
+    ("nginx, ab -k, 300 kB", "1/s", NGINX, f"RUN ab -q -k -n 100 -c 4 http://{ADDRESS}:8082/f",
      found(r"^Requests per second: *([\d.]+)"), False),
-    ("nginx, ab, a connection each", "1/s", NGINX, f"ab -q -n 100 -c 4 http://{ADDRESS}:8082/x",
+    ("nginx, ab, a connection each", "1/s", NGINX, f"RUN ab -q -n 100 -c 4 http://{ADDRESS}:8082/x",
      found(r"^Requests per second: *([\d.]+)"), False),
 )
 
 
 def sides():
-    """Environments: without preload, with the C library's, with ours."""
-    folder = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
-    return {"tcp": bench.environment("c"),
-            "c": bench.environment("c", f"/usr/lib/{folder}/rsocket/librspreload.so"),
-            "ours": bench.environment("ours", bench.OURS / "librspreload.so")}
+    """Environment and preload library of each side; "RUN" in a command stands for the latter."""
+    theirs = next(Path("/usr/lib").glob("*/rsocket/librspreload.so"))
+    return {"tcp": (bench.environment("c"), None),
+            "c": (bench.environment("c"), theirs),
+            "ours": (bench.environment("ours"), bench.OURS / "librspreload.so")}
 
 
 def start(command, env):
-    return subprocess.Popen(["sh", "-c", f"exec {command}"], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    return subprocess.Popen(["sh", "-c", command], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT, text=True, start_new_session=True)
 
 
@@ -107,8 +109,10 @@ def sent_packets():
 
 def once(side, server, client, read):
     """One number. A preloaded run that sent no packets over RDMA is none."""
-    env, before = sides()[side], sent_packets()
-    serving = start(server[0], env)
+    (env, library), before = sides()[side], sent_packets()
+    run = f"LD_PRELOAD={library} exec " if library else "exec "
+    serving = start(server[0].replace("RUN ", run), env)
+    client = client.replace("RUN ", run.replace("exec ", ""))
     try:
         wait_listening(server[1])
         done = subprocess.run(["sh", "-c", client], env=env, capture_output=True, text=True, timeout=LIMIT,
@@ -134,7 +138,7 @@ def figures(smoke):
         who = ("tcp", "c", "ours") if has_c else ("tcp", "ours")
         seen = {side: [] for side in who}
         try:
-            for turn in range(1 if smoke else 5):
+            for turn in range(1 if smoke else 3):
                 for side in who if turn % 2 == 0 else reversed(who):
                     seen[side].append(once(side, server, client, read))
         except (RuntimeError, subprocess.TimeoutExpired) as error:
@@ -156,9 +160,9 @@ def figures(smoke):
 
 
 def prepare():
-    www = Path("/tmp/bench/www")
+    www = Path(PLACE) / "www"
     www.mkdir(parents=True)
     (www / "x").write_text("hello\n")
     for name, size in (("f", 300000), ("big", 8 << 20)):
         (www / name).write_bytes(os.urandom(size))
-    Path("/tmp/bench/nginx.conf").write_text(SETTINGS)
+    (Path(PLACE) / "nginx.conf").write_text(SETTINGS)

@@ -30,12 +30,23 @@ def commit():
 
 def write(kind, command, figures, where, folder=FOLDER):
     folder.mkdir(parents=True, exist_ok=True)
+    for figure in figures:
+        figure["commit"] = commit()
+    figures = merged(folder / f"{kind}.json", figures)
     result = {"command": command, "commit": commit(), "date": datetime.date.today().isoformat(),
               "machine": where, "figures": figures}
     (folder / f"{kind}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     (folder / f"{kind}.md").write_text(markdown(kind, result))
     for figure in figures:
         (folder / f"{figure['name']}.svg").write_text(plot(figure))
+
+
+def merged(known, figures):
+    """A part of the figures replaces its own among those that are there."""
+    new = {figure["name"]: figure for figure in figures}
+    old = json.loads(known.read_text())["figures"] if known.exists() else []
+    kept = [new.pop(figure["name"], figure) for figure in old]
+    return kept + list(new.values())
 
 
 def number(value):
@@ -63,6 +74,8 @@ def markdown(kind, result):
         lines += [f"## {figure['title']}", "", f"![{figure['title']}]({figure['name']}.svg)", ""]
         lines += [figure["note"], ""] if "note" in figure else []
         lines += [f"`{figure['command']}`", ""] if "command" in figure else []
+        other = figure.get("commit", result["commit"])
+        lines += [f"Measured at commit {other}.", ""] if other != result["commit"] else []
         lines += ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
         for entry in figure["rows"]:
             ratio = ratio_of(figure, entry)

@@ -8,7 +8,7 @@ from bench import LIBRARIES, environment, numbers, row, summary
 
 SIZES = (("64", "64 B", 5000), ("4096", "4 KiB", 3000), ("65536", "64 KiB", 400), ("1048576", "1 MiB", 40))
 # Sockets, rounds of a library that is fast enough for them, pairs.
-CROWDS = ((1, 200, 10), (100, 100, 5), (400, 50, 2), (1000, 50, 2))
+CROWDS = ((1, 200, 10), (100, 100, 4), (400, 50, 1), (1000, 50, 1))
 
 
 def figures(smoke, timed):
@@ -24,7 +24,7 @@ def figures(smoke, timed):
             cost.append({"case": name, "c": used["c"], "ours": used["ours"]})
     for size in ("1",) if smoke else ("1", "64"):
         timed(trips, f"{size} B", "round trip", [program, "latency", size, 10 if smoke else 300], 1 if smoke else 10)
-    timed(held, "connected", "resident", [program, "memory", 5 if smoke else 50], 1 if smoke else 3)
+    timed(held, "connected", "resident", [program, "memory", 5 if smoke else 50], 1 if smoke else 2)
     wakes = [one for crowd in (((2, 5, 1),) if smoke else CROWDS) for one in wake_ups(program, *crowd)]
     each = {"unit": "MB/s", "timed": True}
     return [{"name": "socket-throughput", "title": "rsockets: throughput", "more_is_better": True,
@@ -36,8 +36,7 @@ def figures(smoke, timed):
             {"name": "socket-latency", "title": "rsockets: round trip", "rows": trips, **each, "unit": "µs"},
             {"name": "socket-wake-up", "title": "rsockets: send, wake-up and receive, processor time",
              "rows": wakes, **each, "unit": "µs",
-             "note": "One active among so many connected sockets. repoll is no function of this C library: beside it "
-                     "stands that library's rpoll of as many. rselect has no row for 1,000: a socket has two descriptors "
+             "note": "One active among so many connected sockets. rselect has no row for 1,000: a socket has two descriptors "
                      "on either library, and a set of select ends at 1,024."},
             {"name": "socket-memory", "title": "rsockets: resident memory per idle socket", "rows": held,
              "unit": "bytes"}]
@@ -56,9 +55,7 @@ def wake_ups(program, count, rounds, turns):
                 return [row(f"1 of {count}: failed", None, None)]
     rows = []
     for way in ("rpoll", "rselect", "repoll"):
-        beside = "rpoll" if way == "repoll" else way
-        c, ours = ([one[name] for one in seen[library] if name in one]
-                   for library, name in (("c", beside), ("ours", way)))
+        c, ours = ([one[way] for one in seen[library] if way in one] for library in LIBRARIES)
         if c and ours:
             rows.append({**summary(c, ours), "case": f"{way}, 1 of {count}"})
     told = ", ".join(f"{one['case']} {one['c']:.4g}/{one['ours']:.4g}" for one in rows)

@@ -206,12 +206,18 @@ impl Flow {
         }
     }
 
+    /// A credit is due; mostly none is.
+    #[inline]
+    pub(crate) fn owes_grant(&self) -> bool {
+        self.free >= self.half() || (self.received.wrapping_sub(self.due) as i16) >= 0
+    }
+
     /// The credit that is due, if a control message may go out; counts it as sent.
     pub(crate) fn take_grant(&mut self) -> Option<Grant> {
-        let has_half = self.free >= self.half();
-        if !has_half && (self.received.wrapping_sub(self.due) as i16) < 0 {
+        if !self.owes_grant() {
             return None;
         }
+        let has_half = self.free >= self.half();
         let cost = if has_half && self.sizes.split { 2 } else { 1 };
         self.control_slots = self.control_slots.checked_sub(cost)?;
         self.due = self.received.wrapping_add((self.sizes.receive_queue / 2) as u16);

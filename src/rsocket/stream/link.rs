@@ -100,7 +100,7 @@ impl Link {
 
     /// Gives the peer the credits that are due.
     pub(super) fn grant(&mut self) {
-        while self.is_alive() {
+        while self.flow.owes_grant() && self.is_alive() {
             let Some(grant) = self.flow.take_grant() else { break };
             if let Err(error) = self.endpoint.post_grant(&grant) {
                 self.fail(error);

@@ -11,8 +11,9 @@ use crate::rsocket::buffers::Buffers;
 use crate::rsocket::flow::MAX_TRANSFER;
 use libc::{MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
-/// The first message of a send is small, so that its transfer overlaps with the copying of the next.
-const FIRST_TRANSFER: u32 = 2048;
+/// The first message of a long send is shorter, so that its transfer overlaps with the copying of the next.
+/// Below this a message more costs a device longer than the copying takes.
+const FIRST_TRANSFER: u32 = 16384;
 
 impl Stream {
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<usize> {

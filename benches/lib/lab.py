@@ -77,7 +77,7 @@ def connections(smoke):
         words = [program, "crowds" if at_once > 1 else "threads", threads, total // threads]
         timed(rows, f"{threads} × {at_once}", "connections/s", words, 1 if smoke else 10 if at_once == 1 else 2,
               more_is_better=True)
-    found = {library: system_calls(library, 4 if smoke else 20) for library in LIBRARIES}
+    found = {library: system_calls(library, 4 if smoke else 20, program, "threads", 1) for library in LIBRARIES}
     return [{"name": "connections", "title": "Connections per second, both sides", "unit": "1/s", "timed": True,
              "more_is_better": True, "rows": rows,
              "note": "Threads × connections that each has alive at the same time; from resolving to destroying. One at a "
@@ -88,12 +88,13 @@ def connections(smoke):
                       row("all system calls", found["c"][1], found["ours"][1])]}]
 
 
-def system_calls(library, rounds):
-    """Commands and all calls of one connection: the difference of two runs leaves out what is done once."""
+def system_calls(library, rounds, *command):
+    """Of one round: commands of the connection manager, and all calls. The difference of two runs leaves out what is
+    done once."""
     seen = []
     trace = Path(programs.PLACE) / "calls"
     for count in (rounds, 2 * rounds):
-        subprocess.run(["strace", "-f", "-y", "-o", trace, bench.OUT / "manager", "threads", "1", str(count)],
+        subprocess.run(["strace", "-f", "-y", "-o", trace, *map(str, command), str(count)],
                        env=environment(library), check=True, capture_output=True, timeout=200)
         lines = [line for line in trace.read_text(errors="replace").splitlines()
                  if "(" in line and "resumed>" not in line]
@@ -101,7 +102,7 @@ def system_calls(library, rounds):
     return [(more - less) / rounds for less, more in zip(*seen)]
 
 
-FIGURES = {"connections": connections, "sockets": lambda smoke: sockets.figures(smoke, timed),
+FIGURES = {"connections": connections, "sockets": lambda smoke: sockets.figures(smoke, timed, system_calls),
            "programs": programs.figures}
 
 

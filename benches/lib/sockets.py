@@ -8,10 +8,10 @@ from bench import LIBRARIES, environment, numbers, row, summary
 
 SIZES = (("64", "64 B", 5000), ("4096", "4 KiB", 3000), ("65536", "64 KiB", 400), ("1048576", "1 MiB", 40))
 # Sockets, rounds of a library that is fast enough for them, pairs.
-CROWDS = ((1, 200, 10), (100, 100, 4), (400, 50, 1), (1000, 50, 1))
+CROWDS = ((1, 200, 10), (100, 100, 4), (400, 50, 3), (1000, 50, 3))
 
 
-def figures(smoke, timed):
+def figures(smoke, timed, system_calls):
     program = bench.OUT / "sockets"
     through, messages, cost, trips, held = [], [], [], [], []
     for size, name, count in SIZES[:1] if smoke else SIZES:
@@ -25,6 +25,11 @@ def figures(smoke, timed):
     for size in ("1",) if smoke else ("1", "64"):
         timed(trips, f"{size} B", "round trip", [program, "latency", size, 10 if smoke else 300], 1 if smoke else 10)
     timed(held, "connected", "resident", [program, "memory", 5 if smoke else 50], 1 if smoke else 2)
+    calls = []
+    for name, words, rounds in (("message of 64 B", ("throughput", 64), 1000), ("message of 4 KiB", ("throughput", 4096), 500),
+                                ("round trip", ("latency", 1), 200))[:1 if smoke else None]:
+        c, ours = (system_calls(library, 50 if smoke else rounds, program, *words)[1] for library in LIBRARIES)
+        calls.append(row(name, c, ours))
     wakes = [one for crowd in (((2, 5, 1),) if smoke else CROWDS) for one in wake_ups(program, *crowd)]
     each = {"unit": "MB/s", "timed": True}
     return [{"name": "socket-throughput", "title": "rsockets: throughput", "more_is_better": True,
@@ -38,6 +43,9 @@ def figures(smoke, timed):
              "rows": wakes, **each, "unit": "µs",
              "note": "One active among so many connected sockets. rselect has no row for 1,000: a socket has two descriptors "
                      "on either library, and a set of select ends at 1,024."},
+            {"name": "socket-calls", "title": "rsockets: system calls of both sides", "rows": calls, "unit": "calls",
+             "command": "strace -f -y", "note": "Of a message or a round trip: posts, events, and sleeps. Does not move with "
+                                                "the load, but under strace nobody finds an answer without a sleep."},
             {"name": "socket-memory", "title": "rsockets: resident memory per idle socket", "rows": held,
              "unit": "bytes"}]
 

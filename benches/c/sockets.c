@@ -251,6 +251,15 @@ static void one_way(const char *name, int (*wait)(struct pollfd *, long), int *s
 		RECEIVE(s[count - 1], &data, 1);
 	}
 	printf("%s %.2f\n", name, 1e6 * (processor() - begin) / (double)i);
+	/* The wait alone: data is there, so that nobody sleeps and nothing is sent. */
+	SEND(s[count - 1], &data, 1);
+	MUST(wait(fds, count));
+	begin = processor();
+	end = seconds(CLOCK_MONOTONIC) + ENOUGH;
+	for (i = 0; i < 10 * rounds && (i < 1 || seconds(CLOCK_MONOTONIC) < end); i++)
+		MUST(wait(fds, count));
+	printf("%s alone %.3f\n", name, 1e6 * (processor() - begin) / (double)i);
+	RECEIVE(s[count - 1], &data, 1);
 	fflush(stdout);
 	free(fds);
 }

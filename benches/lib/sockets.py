@@ -35,7 +35,9 @@ def figures(smoke, timed, system_calls):
         each = 1.1 if words[0] == "throughput" else 1
         c, ours = (system_calls(library, 50 if smoke else rounds, program, *words)[1] / each for library in LIBRARIES)
         calls.append(row(name, c, ours))
-    wakes = [one for crowd in (((2, 5, 1),) if smoke else CROWDS) for one in wake_ups(program, *crowd)]
+    wakes, alone = [], []
+    for crowd in ((2, 5, 1),) if smoke else CROWDS:
+        wake_ups(wakes, alone, program, *crowd)
     each = {"unit": "MB/s", "timed": True}
     return [{"name": "socket-throughput", "title": "rsockets: throughput", "more_is_better": True,
              "rows": through, **each},
@@ -48,6 +50,9 @@ def figures(smoke, timed, system_calls):
              "rows": wakes, **each, "unit": "µs",
              "note": "One active among so many connected sockets. rselect has no row for 1,000: a socket has two descriptors "
                      "on either library, and a set of select ends at 1,024."},
+            {"name": "socket-wait", "title": "rsockets: a wait that finds one ready, processor time", "rows": alone,
+             "unit": "µs", "timed": True,
+             "note": "The wait without the message and the sleep, whose cost in the kernel is the same for both libraries."},
             {"name": "socket-calls", "title": "rsockets: system calls of both sides", "rows": calls, "unit": "calls",
              "command": "strace -f -y", "note": "Of a message or a round trip: posts, events, and sleeps. Does not move with "
                                                 "the load, but under strace nobody finds an answer without a sleep."},
@@ -55,7 +60,7 @@ def figures(smoke, timed, system_calls):
              "unit": "bytes"}]
 
 
-def wake_ups(program, count, rounds, turns):
+def wake_ups(wakes, alone, program, count, rounds, turns):
     """All ways to wait on the same sockets, because connecting them takes longest."""
     begin = time.monotonic()
     seen = {library: [] for library in LIBRARIES}
@@ -65,12 +70,13 @@ def wake_ups(program, count, rounds, turns):
                 seen[library].append(numbers([program, "wake-up", count, rounds], environment(library), 300))
             except (RuntimeError, subprocess.TimeoutExpired) as error:
                 print(f"FAILED wake-up {count} {library}: {error}", file=sys.stderr, flush=True)
-                return [row(f"1 of {count}: failed", None, None)]
-    rows = []
-    for way in ("rpoll", "rselect", "repoll"):
-        c, ours = ([one[way] for one in seen[library] if way in one] for library in LIBRARIES)
-        if c and ours:
-            rows.append({**summary(c, ours), "case": f"{way}, 1 of {count}"})
-    told = ", ".join(f"{one['case']} {one['c']:.4g}/{one['ours']:.4g}" for one in rows)
-    print(f"{told}, {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)
-    return rows
+                wakes.append(row(f"1 of {count}: failed", None, None))
+                return
+    told = []
+    for rows, kind in ((wakes, ""), (alone, " alone")):
+        for way in ("rpoll", "rselect", "repoll"):
+            c, ours = ([one[way + kind] for one in seen[library] if way + kind in one] for library in LIBRARIES)
+            if c and ours:
+                rows.append({**summary(c, ours), "case": f"{way}, 1 of {count}"})
+                told.append(f"{way}{kind} {rows[-1]['c']:.4g}/{rows[-1]['ours']:.4g}")
+    print(f"1 of {count}: {', '.join(told)}, {time.monotonic() - begin:.0f} s", file=sys.stderr, flush=True)

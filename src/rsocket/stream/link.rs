@@ -98,9 +98,17 @@ impl Link {
         }
     }
 
-    /// Gives the peer the credits that are due.
+    /// Gives the peer the credits that are due; mostly none are.
+    #[inline]
     pub(super) fn grant(&mut self) {
-        while self.flow.owes_grant() && self.is_alive() {
+        if self.flow.owes_grant() {
+            self.send_grants();
+        }
+    }
+
+    #[cold]
+    fn send_grants(&mut self) {
+        while self.is_alive() {
             let Some(grant) = self.flow.take_grant() else { break };
             if let Err(error) = self.endpoint.post_grant(&grant) {
                 self.fail(error);

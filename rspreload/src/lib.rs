@@ -12,6 +12,7 @@
 //! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
 //! | `transfer`, `many`, `copy`, `stdio`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
+//! | `limit` | SO_RCVTIMEO, SO_SNDTIMEO |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
 //! | `fork`, `relay` | connections in a fork's child |
@@ -53,6 +54,7 @@ mod epoll;
 mod export;
 mod fork;
 mod guard;
+mod limit;
 mod listen;
 mod lock;
 mod many;

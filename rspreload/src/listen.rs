@@ -12,13 +12,14 @@ use crate::config;
 use crate::connect;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
+use crate::limit;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, open_rsocket};
 use crate::wait::{self, Deadline, restarts_after_signal};
 use libc::{
-    POLLIN, SO_RCVTIMEO, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, c_int, pollfd,
-    sockaddr, socklen_t, timeval,
+    POLLIN, SO_RCVTIMEO, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int, pollfd, sockaddr,
+    socklen_t,
 };
 use std::time::{Duration, Instant};
 
@@ -195,11 +196,7 @@ impl Limit {
         if let Limit::Known(deadline) = self {
             return *deadline;
         }
-        let span = receive_timeout(fd).map(|span| {
-            Duration::from_secs(span.tv_sec.unsigned_abs())
-                + Duration::from_micros(span.tv_usec.unsigned_abs())
-        });
-        let span = span.filter(|span| !span.is_zero());
+        let span = limit::of(fd, SO_RCVTIMEO);
         let deadline = span.and_then(|span| Instant::now().checked_add(span));
         *self = Limit::Known(deadline);
         deadline
@@ -221,33 +218,9 @@ fn wait_and_accept(
         Ok(_) if fds[0].revents == 0 => return None,
         Ok(_) => {}
     }
-    let limit = timeval { tv_sec: 0, tv_usec: 1000 };
     // Another process may have been faster: its gain must not make us blind to RDMA.
-    let before = receive_timeout(fd);
-    set_receive_timeout(fd, &limit);
-    let answer = kernel();
-    if let Some(before) = before {
-        quietly(|| set_receive_timeout(fd, &before));
-    }
+    let answer = limit::during(fd, SO_RCVTIMEO, Duration::from_millis(1), kernel);
     (answer >= 0 || Errno::last() != Errno::EAGAIN).then_some(answer)
-}
-
-fn receive_timeout(fd: c_int) -> Option<timeval> {
-    let mut value = timeval { tv_sec: 0, tv_usec: 0 };
-    let mut length = size_of::<timeval>() as socklen_t;
-    // SAFETY: room of that length.
-    let asked = unsafe {
-        real::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, (&raw mut value).cast(), &raw mut length)
-    };
-    (asked == 0).then_some(value)
-}
-
-fn set_receive_timeout(fd: c_int, value: &timeval) {
-    let length = size_of::<timeval>() as socklen_t;
-    // SAFETY: a live value of that length.
-    let _ = unsafe {
-        real::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, std::ptr::from_ref(value).cast(), length)
-    };
 }
 
 /// An accepted TCP connection is looked at only where its bytes are counted.

@@ -66,6 +66,8 @@ pub(crate) struct State {
     /// Registrations in epoll instances.
     pub(crate) watches: Vec<(Weak<Epoll>, u64)>,
     pub(crate) destination: Option<Address>,
+    /// When a connection over RDMA was asked for.
+    pub(crate) asked: Option<Instant>,
     /// When a connection over RDMA is given up, or the listener is tried again.
     pub(crate) deadline: Option<Instant>,
     pub(crate) backlog: c_int,
@@ -244,6 +246,9 @@ impl Drop for Socket {
                 Some(_) => fork::disconnected(),
                 None => fork::forget(self),
             }
+        }
+        if self.mode() == Mode::Connecting {
+            quietly(|| crate::connect::abandoned(self));
         }
         if let Some(rsocket) = self.take_rsocket() {
             quietly(|| rsockets::close(rsocket));

@@ -133,12 +133,7 @@ fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
 }
 
 /// Asks for the connection over RDMA.
-fn begin(
-    socket: &Arc<Socket>,
-    fd: c_int,
-    target: &Address,
-    limit: Option<Duration>,
-) -> Result<()> {
+fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address, limit: Option<Duration>) -> Result<()> {
     check_watched(socket)?;
     // The peer may be this very program.
     listen::prepare_all();

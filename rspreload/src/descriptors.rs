@@ -4,6 +4,7 @@
 //! System calls without pointers, on numbers that the program gave.
 #![allow(unsafe_code)]
 
+use crate::detach::detach;
 use crate::epoll::EPOLLS;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
@@ -105,9 +106,14 @@ fn copied(from: c_int, to: c_int) {
         return;
     }
     if let Some(socket) = SOCKETS.get(from) {
+        let is_foreign = fork::is_foreign(&socket);
         socket.state.lock().fds.push(to);
         if SOCKETS.insert(to, socket).is_ok() {
             entered(to);
+        }
+        // What follows may be another program, or stdio.
+        if is_foreign || to <= libc::STDERR_FILENO {
+            detach(to);
         }
     } else if let Some(epoll) = EPOLLS.get(from) {
         epoll.enter(to);

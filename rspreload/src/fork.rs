@@ -9,6 +9,7 @@
 //! Messages on sockets that are made here; dup3 onto numbers that the tables know.
 #![allow(unsafe_code)]
 
+use crate::ends;
 use crate::error::{Errno, Result, quietly};
 use crate::lock::Lock;
 use crate::process;
@@ -98,6 +99,7 @@ pub(crate) fn in_child() {
     quietly(|| {
         close(parent);
         close(PARENT.swap(own, Ordering::Relaxed));
+        ends::in_child();
     });
     CONNECTIONS.store(0, Ordering::Relaxed);
 }
@@ -161,7 +163,7 @@ pub(crate) fn claim(socket: &Socket) {
 }
 
 /// Puts a descriptor under all numbers of the socket.
-fn replace(socket: &Socket, unix: c_int) -> Result<()> {
+pub(crate) fn replace(socket: &Socket, unix: c_int) -> Result<()> {
     let fds = socket.state.lock().fds.clone();
     // SAFETY: no pointers; the numbers are the socket's.
     unsafe {

@@ -15,7 +15,8 @@
 //! | `limit` | SO_RCVTIMEO, SO_SNDTIMEO |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
-//! | `fork`, `relay` | connections in a fork's child |
+//! | `fork`, `relay`, `ends` | connections in a fork's child |
+//! | `detach` | connections that are used without us |
 //!
 //! An ordinary descriptor costs one look into `table`, and then libc's own function is called.
 //!
@@ -50,6 +51,8 @@ mod connect;
 mod copy;
 mod datagram;
 mod descriptors;
+mod detach;
+mod ends;
 mod epoll;
 mod export;
 mod fork;

@@ -21,10 +21,14 @@ pub(crate) fn of(fd: c_int, name: c_int) -> Option<Duration> {
 pub(crate) fn during<R>(fd: c_int, name: c_int, limit: Duration, call: impl FnOnce() -> R) -> R {
     let before = get(fd, name);
     let limit = limit.max(Duration::from_millis(1));
-    set(fd, name, &timeval {
-        tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_usec: limit.subsec_micros().into(),
-    });
+    set(
+        fd,
+        name,
+        &timeval {
+            tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_usec: limit.subsec_micros().into(),
+        },
+    );
     let answer = call();
     if let Some(before) = before {
         quietly(|| set(fd, name, &before));
@@ -36,16 +40,14 @@ fn get(fd: c_int, name: c_int) -> Option<timeval> {
     let mut value = timeval { tv_sec: 0, tv_usec: 0 };
     let mut length = size_of::<timeval>() as socklen_t;
     // SAFETY: room of that length.
-    let asked = unsafe {
-        real::getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut length)
-    };
+    let asked =
+        unsafe { real::getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut length) };
     (asked == 0).then_some(value)
 }
 
 fn set(fd: c_int, name: c_int, value: &timeval) {
     let length = size_of::<timeval>() as socklen_t;
     // SAFETY: a live value of that length.
-    let _ = unsafe {
-        real::setsockopt(fd, SOL_SOCKET, name, std::ptr::from_ref(value).cast(), length)
-    };
+    let _ =
+        unsafe { real::setsockopt(fd, SOL_SOCKET, name, std::ptr::from_ref(value).cast(), length) };
 }

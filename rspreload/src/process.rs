@@ -60,6 +60,7 @@ pub(crate) fn finish() {
     if guard::is_inside() || !is_own_memory() {
         return;
     }
+    crate::detach::finish();
     for fd in 0..crate::descriptors::highest() {
         if let Some(socket) = SOCKETS.get(fd) {
             say_good_bye(&socket);

@@ -6,6 +6,8 @@
 
 use crate::address::Address;
 use crate::connect;
+use crate::descriptors;
+use crate::detach::detach_rights;
 use crate::error::{Errno, quietly};
 use crate::export::fail;
 use crate::fork;
@@ -243,6 +245,10 @@ pub(crate) unsafe fn receive_message(fd: c_int, message: *mut msghdr, flags: c_i
 /// # Safety
 /// The caller's arguments of sendmsg.
 pub(crate) unsafe fn send_message(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    if !descriptors::is_unused() {
+        // SAFETY: the caller's.
+        unsafe { detach_rights(message) };
+    }
     // SAFETY: the caller's.
     let peer = unsafe {
         message

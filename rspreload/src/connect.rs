@@ -45,7 +45,11 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
         // SAFETY: the caller's. Also AF_UNSPEC has a meaning there.
         if unsafe { Address::read(address, length) }.is_none() {
             // SAFETY: the caller's.
-            return unsafe { rsockets::rconnect(rsocket, address, length) };
+            let answer = unsafe { rsockets::rconnect(rsocket, address, length) };
+            if answer == 0 {
+                socket.state.lock().destination = None;
+            }
+            return answer;
         }
     }
     // SAFETY: the caller's.
@@ -260,8 +264,12 @@ fn drive_to(socket: &Arc<Socket>, next: Next) {
             return;
         }
         let found = match socket.rsocket() {
-            // A fork's child: the connection was its parent's wish.
-            None => Some(Some(Errno::ECONNABORTED)),
+            // A fork's child: the connection was its parent's wish, and may come to be there.
+            None => {
+                state.error = Some(Errno::ECONNABORTED);
+                socket.set_mode(Mode::Failed);
+                return;
+            }
             Some(rsocket) => progress(rsocket),
         };
         let late = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);

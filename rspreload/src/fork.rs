@@ -16,6 +16,7 @@ use crate::process;
 use crate::real;
 use crate::relay;
 use crate::socket::{Mode, SOCKETS, Socket};
+use crate::stats::Way;
 use libc::{
     AF_UNIX, F_GETFD, FD_CLOEXEC, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, O_CLOEXEC, SCM_RIGHTS,
     SOCK_CLOEXEC, SOCK_SEQPACKET, SOCK_STREAM, SOL_SOCKET, c_int, iovec, msghdr,
@@ -142,8 +143,16 @@ fn tell(word: Word, number: u64) -> Result<()> {
 
 /// Makes a connection of the parent's usable here, or broken.
 pub(crate) fn claim(socket: &Socket) {
-    if !is_foreign(socket) || !socket.is_stream() || !process::is_own_memory() {
+    claim_for(socket, Way::In);
+}
+
+/// For datagrams it matters which way: who reads takes them from its parent.
+pub(crate) fn claim_for(socket: &Socket, way: Way) {
+    if !is_foreign(socket) || !process::is_own_memory() {
         return;
+    }
+    if !socket.is_stream() {
+        return crate::datagram::inherit(socket, way);
     }
     quietly(|| {
         let _asking = ASKING.lock();

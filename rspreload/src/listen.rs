@@ -235,19 +235,21 @@ fn counted(fd: c_int) -> c_int {
 
 /// The next connection over RDMA, behind a descriptor of its own.
 fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Option<Address>)> {
+    if rsockets::readiness(rsocket, POLLIN) == 0 {
+        return Err(Errno::EAGAIN);
+    }
+    // The number first: without one the connection stays in the queue.
+    // SAFETY: no pointers.
+    let fd = rsockets::checked(unsafe { real::socket(listener.family, SOCK_STREAM | flags, 0) })?;
     let null = std::ptr::null_mut();
     // SAFETY: no place for an address is given.
-    let accepted = rsockets::checked(unsafe { rsockets::raccept(rsocket, null, null.cast()) })?;
+    let accepted = rsockets::checked(unsafe { rsockets::raccept(rsocket, null, null.cast()) });
+    let accepted = accepted.inspect_err(|_| {
+        // SAFETY: made above.
+        unsafe { real::close(fd) };
+    })?;
     // SAFETY: no pointers; F_SETFD takes an integer.
-    let fd = unsafe {
-        real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into());
-        real::socket(listener.family, SOCK_STREAM | flags, 0)
-    };
-    if fd < 0 {
-        let error = Errno::last();
-        rsockets::close(accepted);
-        return Err(error);
-    }
+    unsafe { real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
     let socket = Socket::new(listener.family, SOCK_STREAM | flags, Mode::Rdma);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);

@@ -9,12 +9,19 @@ use crate::guard;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
+static PARENT: AtomicI32 = AtomicI32::new(0);
+
+/// A parent that makes a daemon is seldom slower to go.
+const PARTING: Duration = Duration::from_millis(100);
+const STEP: Duration = Duration::from_millis(2);
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    PARENT.store(PROCESS.load(Ordering::Relaxed), Ordering::Relaxed);
     remember();
     fork::in_child();
 }
@@ -51,6 +58,19 @@ pub(crate) fn generation() -> u32 {
 pub(crate) fn is_own_memory() -> bool {
     // SAFETY: no arguments.
     PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
+}
+
+/// Whether the process that forked this one is gone; one that may just be on its way can be waited for.
+pub(crate) fn has_lost_parent(waits: bool) -> bool {
+    let deadline = Instant::now() + if waits { PARTING } else { Duration::ZERO };
+    // SAFETY: no arguments.
+    while PARENT.load(Ordering::Relaxed) == unsafe { libc::getppid() } {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(STEP);
+    }
+    true
 }
 
 /// The program ends. The kernel would deliver what TCP has taken; an rsocket's data must leave before

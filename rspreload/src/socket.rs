@@ -77,8 +77,10 @@ pub(crate) struct State {
     pub(crate) uncollected: bool,
     /// The rsocket of this IPv6 datagram socket speaks IPv4.
     pub(crate) carried_ipv4: bool,
-    /// No RDMA listener can be made.
+    /// No RDMA listener can be made, or no datagram rsocket in place of the parent's.
     pub(crate) never: bool,
+    /// Where a datagram rsocket was bound by the program.
+    pub(crate) own: Option<Address>,
     /// Own and peer's address of a connection over RDMA, for a fork's child.
     pub(crate) names: Option<(Address, Address)>,
     /// What SO_ERROR has to tell.
@@ -158,6 +160,11 @@ impl Socket {
     pub(crate) fn set_rsocket(&self, rsocket: c_int) {
         self.generation.store(process::generation(), Ordering::Relaxed);
         self.rsocket.store(rsocket, Ordering::Release);
+    }
+
+    /// The rsocket, whoever made it.
+    pub(crate) fn any_rsocket(&self) -> c_int {
+        self.rsocket.load(Ordering::Acquire)
     }
 
     /// Takes the rsocket away, to be closed.

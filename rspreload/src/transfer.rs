@@ -31,7 +31,7 @@ pub(crate) enum Side {
 }
 
 pub(crate) fn side(socket: &Arc<Socket>, fd: c_int, way: Way, flags: c_int) -> Side {
-    fork::claim(socket);
+    fork::claim_for(socket, way);
     if way == Way::In {
         crate::datagram::expect(socket, fd);
     }

@@ -4,6 +4,7 @@
 //! pthread_atfork, and the kernel's own calls without pointers.
 #![allow(unsafe_code)]
 
+use crate::error::quietly;
 use crate::fork;
 use crate::guard;
 use crate::rsockets;
@@ -23,6 +24,7 @@ extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
     PARENT.store(PROCESS.load(Ordering::Relaxed), Ordering::Relaxed);
     remember();
+    quietly(crate::descriptors::in_child);
     fork::in_child();
 }
 

@@ -87,11 +87,13 @@ fn keep(event: c_int) {
         // SAFETY: a live array.
         unsafe { real::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
         let mut index = 0;
+        let mut born = Vec::new();
         children.retain_mut(|child| {
             let ready = fds.get(index).is_some_and(|place| place.revents != 0);
             index += 1;
-            !ready || child.listen()
+            !ready || child.listen(&mut born)
         });
+        children.append(&mut born);
         let mut count = 0_u64;
         // SAFETY: eight bytes of a local.
         unsafe { real::read(event, (&raw mut count).cast(), 8) };
@@ -102,8 +104,8 @@ fn keep(event: c_int) {
 }
 
 impl Child {
-    /// Takes one message; false when the child is gone.
-    fn listen(&mut self) -> bool {
+    /// Takes one message, which may be about a child of the child's; false when the child is gone.
+    fn listen(&mut self, born: &mut Vec<Child>) -> bool {
         let mut message: Message = [0; 2];
         // SAFETY: room of that length.
         let count = unsafe {
@@ -120,19 +122,42 @@ impl Child {
             _ => return false,
         }
         let [word, number] = message;
+        if word == Word::Fork as u64 {
+            let end = fork::control_pair().map(|[own, line]| {
+                ends::enter(own);
+                born.push(Child { control: own, sockets: self.sockets.clone() });
+                line
+            });
+            let _ = fork::send_descriptor(self.control, end.ok());
+            fork::close(end.unwrap_or(-1));
+            return true;
+        }
         let found = self.sockets.iter().position(|socket| socket.number() == number);
         let socket = found.map(|index| self.sockets.swap_remove(index));
         if word == Word::Claim as u64 {
             let end = socket.and_then(|socket| relay(socket).ok());
             let _ = fork::send_descriptor(self.control, end);
             fork::close(end.unwrap_or(-1));
+        } else {
+            let_go(socket.into_iter().collect());
         }
         true
     }
 }
 
+/// The last one to let go of a connection closes it, which may take a while: nobody waits for that.
+fn let_go(sockets: Vec<Arc<Socket>>) {
+    if sockets.iter().any(|socket| Arc::strong_count(socket) == 1) {
+        let _ = thread::spawn_small("rs-close", STACK, move || {
+            let _inside = Inside::enter();
+            drop(sockets);
+        });
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
+        let_go(std::mem::take(&mut self.sockets));
         ends::close(self.control);
     }
 }

@@ -167,6 +167,11 @@ impl Socket {
         self.rsocket.load(Ordering::Acquire)
     }
 
+    /// The process that made the rsocket.
+    pub(crate) fn maker(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
+    }
+
     /// Takes the rsocket away, to be closed.
     pub(crate) fn take_rsocket(&self) -> Option<c_int> {
         let own = self.rsocket();

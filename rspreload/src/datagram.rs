@@ -216,7 +216,8 @@ pub(crate) fn family_of(fd: c_int) -> c_int {
     number_of(fd, SO_DOMAIN)
 }
 
-fn number_of(fd: c_int, name: c_int) -> c_int {
+/// A socket option of the kernel's that is a number.
+pub(crate) fn number_of(fd: c_int, name: c_int) -> c_int {
     let mut number: c_int = 0;
     let mut length = size_of::<c_int>() as socklen_t;
     // SAFETY: room of that length.

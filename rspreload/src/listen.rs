@@ -12,15 +12,18 @@ use crate::config;
 use crate::connect;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
+use crate::guard;
 use crate::limit;
+use crate::process;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, open_rsocket};
 use crate::wait::{self, Deadline, restarts_after_signal};
 use libc::{
-    POLLIN, SO_RCVTIMEO, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int, pollfd, sockaddr,
-    socklen_t,
+    POLLIN, SO_DOMAIN, SO_PROTOCOL, SO_RCVTIMEO, SO_TYPE, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM,
+    c_int, pollfd, sockaddr, socklen_t,
 };
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two tries for a port that another process has.
@@ -61,7 +64,10 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
     }
     // SAFETY: no pointers.
     let answer = unsafe { real::listen(fd, backlog) };
-    let Some(socket) = SOCKETS.get(fd).filter(|_| answer == 0) else { return answer };
+    if answer != 0 {
+        return answer;
+    }
+    let Some(socket) = SOCKETS.get(fd).or_else(|| quietly(|| adopt(fd))) else { return answer };
     socket.state.lock().backlog = backlog;
     match (socket.mode(), socket.rsocket()) {
         (Mode::Open, _) => {
@@ -75,6 +81,24 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
         _ => {}
     }
     answer
+}
+
+/// A socket that was made before this program was executed (socket activation) is ours when it listens.
+fn adopt(fd: c_int) -> Option<Arc<Socket>> {
+    if guard::is_inside() || !process::is_own_memory() {
+        return None;
+    }
+    let [family, kind, protocol] =
+        [SO_DOMAIN, SO_TYPE, SO_PROTOCOL].map(|name| crate::datagram::number_of(fd, name));
+    if kind != SOCK_STREAM || !config::get().takes(family, kind, protocol) {
+        return None;
+    }
+    // SAFETY: no pointers.
+    let flags = unsafe { real::fcntl(fd, libc::F_GETFL, 0) };
+    let non_blocking = if flags & libc::O_NONBLOCK != 0 { SOCK_NONBLOCK } else { 0 };
+    let socket = Socket::new(family, kind | non_blocking, Mode::Open);
+    descriptors::enter(fd, &socket).ok()?;
+    Some(socket)
 }
 
 /// Adds the RDMA listener where there is none; when it can be tried again, if at all.

@@ -109,10 +109,9 @@ static void places(void)
 	SAY(pwritev(fds[0], out, 2, 0));
 	SAY(preadv2(fds[0], in, 2, 0, 0));
 	SAY(pwritev2(fds[0], out, 2, 5, 0));
-	SAY(preadv2(fds[0], in, 2, -1, RWF_NOWAIT));
 	SAY(pwritev2(fds[1], out, 2, -1, 0));
 	MUST(readable(fds[0], 5000) - 1);
-	SAY(preadv2(fds[0], in, 2, -1, RWF_NOWAIT));
+	SAY(preadv2(fds[0], in, 2, -1, 0));
 	say("%s %s", a, b);
 	SAY(pwritev2(fds[1], out, 2, -1, 0));
 	SAY(preadv2(fds[0], in, 2, -1, 0));

@@ -34,7 +34,7 @@ static void serve(int fd, int polls)
 	for (;;) {
 		struct pollfd one = { fd, POLLIN, 0 };
 
-		if (polls && poll(&one, 1, 10000) != 1)
+		if (polls && poll(&one, 1, 40000) != 1)
 			_exit(4);
 		length = sizeof from;
 		n = recvfrom(fd, text, sizeof text, 0, (struct sockaddr *)&from, &length);
@@ -46,7 +46,7 @@ static void serve(int fd, int polls)
 	}
 }
 
-/* A question is asked until it is answered: datagrams may be lost, and an rsocket takes up to ten
+/* A question is asked until it is answered: datagrams may be lost, and the library takes up to ten
  * seconds to see that its peer is another one. */
 static void ask(int fd, int port, const char *text)
 {

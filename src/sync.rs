@@ -8,7 +8,9 @@ pub(crate) use std::hint::spin_loop as spin;
 pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 
 #[cfg(all(loom, test))]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+pub(crate) use loom::cell::UnsafeCell;
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread::yield_now as spin;
 
@@ -27,5 +29,21 @@ impl<T> Mutex<T> {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),
         }
+    }
+}
+
+/// What loom's cell has, which knows each access.
+#[cfg(not(all(loom, test)))]
+#[repr(transparent)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+#[cfg(not(all(loom, test)))]
+impl<T> UnsafeCell<T> {
+    pub(crate) fn with<R>(&self, then: impl FnOnce(*const T) -> R) -> R {
+        then(self.0.get())
+    }
+
+    pub(crate) fn with_mut<R>(&self, then: impl FnOnce(*mut T) -> R) -> R {
+        then(self.0.get())
     }
 }

@@ -1,11 +1,13 @@
 //! Locks and atomics of the parts that are checked under every interleaving (`--cfg loom`).
 
 #[cfg(not(all(loom, test)))]
+pub(crate) use crate::cell::UnsafeCell;
+#[cfg(not(all(loom, test)))]
 pub(crate) use parking_lot::Mutex;
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::hint::spin_loop as spin;
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(all(loom, test))]
 pub(crate) use loom::cell::UnsafeCell;
@@ -29,21 +31,5 @@ impl<T> Mutex<T> {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),
         }
-    }
-}
-
-/// What loom's cell has, which knows each access.
-#[cfg(not(all(loom, test)))]
-#[repr(transparent)]
-pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
-
-#[cfg(not(all(loom, test)))]
-impl<T> UnsafeCell<T> {
-    pub(crate) fn with<R>(&self, then: impl FnOnce(*const T) -> R) -> R {
-        then(self.0.get())
-    }
-
-    pub(crate) fn with_mut<R>(&self, then: impl FnOnce(*mut T) -> R) -> R {
-        then(self.0.get())
     }
 }

@@ -26,6 +26,8 @@
 //!   its manual page demands.
 //! - *the table's*: an object that is kept alive by a counted reference.
 
+#[path = "../../src/cell.rs"]
+mod cell;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;
@@ -39,8 +41,9 @@ mod thread;
 
 /// What `slot` is made of.
 mod sync {
+    pub(crate) use crate::cell::UnsafeCell;
     pub(crate) use std::hint::spin_loop as spin;
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
 }
 
 mod address;

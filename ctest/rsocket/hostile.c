@@ -338,6 +338,49 @@ static void messages_piled_up(void)
 		CHECK("R-9 a pile of messages: rrecv", rrecv(fd, in, 1, MSG_DONTWAIT), -1, EAGAIN);
 }
 
+/* Requests whose answer is never confirmed, more than a listener of this backlog keeps: an honest client comes in at
+ * once, and the listener closes at once. */
+static void never_confirmed(void)
+{
+	enum { MANY = 60 };
+	static struct hello hello;
+	struct rdma_cm_id *ids[MANY];
+	struct rdma_conn_param param = { .private_data = &hello, .private_data_len = sizeof hello, .retry_count = 7 };
+	struct sockaddr_in sin = address(port);
+	struct dialer dialer = { port, -1 };
+	pthread_t thread;
+	double start;
+
+	listening = listener(port++, 8);
+	hello = (struct hello){ .version = 1, .credits = htobe16(9), .targets = { 0, 0, htobe32(2) } };
+	for (int i = 0; i < MANY; i++) {
+		must(!!(peer.channel = rdma_create_event_channel()), "channel");
+		must(!rdma_create_id(peer.channel, &ids[i], NULL, RDMA_PS_TCP), "id");
+		must(!rdma_resolve_addr(ids[i], NULL, (struct sockaddr *)&sin, 2000), "address");
+		await(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+		must(!rdma_resolve_route(ids[i], 2000), "route");
+		await(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+		/* Without a queue pair the program itself would have to confirm. */
+		param.qp_num = 1000 + i;
+		must(!rdma_connect(ids[i], &param), "connect");
+	}
+	usleep(200000);
+	struct timeval limit = { 5, 0 };
+	rsetsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	start = now();
+	pthread_create(&thread, NULL, dial_thread, &dialer);
+	fd = raccept(listening, NULL, NULL);
+	CHECK_TRUE("R-13 never confirmed: an honest client", fd >= 0 && now() - start < 3);
+	if (fd < 0)
+		_exit(1);
+	pthread_join(thread, NULL);
+	rclose(dialer.fd);
+	start = now();
+	CHECK("R-13 never confirmed: rclose of the listener", rclose(listening), 0, 0);
+	CHECK_TRUE("R-13 never confirmed: in time", now() - start < 3);
+	listening = -1;
+}
+
 static _Atomic int flooding;
 
 static void *flood(void *arg)
@@ -378,6 +421,7 @@ int main(int argc, char **argv)
 		data_twice, send_empty, send_long, write_outside, write_key, entry_elsewhere, entry_key, entry_huge,
 		entry_empty, buffer_huge, credits_none, targets_elsewhere, credits_beyond, after_goodbye,
 		messages_piled_up, messages_without_end,
+		never_confirmed,
 	};
 	int only = argc > 1 ? atoi(argv[1]) : -1;
 

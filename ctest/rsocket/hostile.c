@@ -32,6 +32,9 @@ static struct peer {
 	struct entry list[2];
 	char buffer[4 * HALF];
 	char from[4 * HALF];
+	/* Where messages come as data. */
+	uint32_t messages[RECEIVES], said[PILE];
+	int is_iwarp;
 } peer;
 
 static char in[4 * HALF];
@@ -41,8 +44,9 @@ static void must(int good, const char *what)
 {
 	if (good)
 		return;
-	perror(what);
-	exit(2);
+	printf("not-ok R-9 %s: %s\n", what, errno_name(errno));
+	fflush(stdout);
+	_exit(2);
 }
 
 static void await(enum rdma_cm_event_type type, struct hello *data)
@@ -50,9 +54,7 @@ static void await(enum rdma_cm_event_type type, struct hello *data)
 	struct rdma_cm_event *event;
 
 	must(!rdma_get_cm_event(peer.channel, &event), "event");
-	if (event->event != type)
-		fprintf(stderr, "event %s\n", rdma_event_str(event->event));
-	must(event->event == type, "another event");
+	must(event->event == type, rdma_event_str(event->event));
 	if (data)
 		memcpy(data, event->param.conn.private_data, sizeof *data);
 	rdma_ack_cm_event(event);
@@ -84,8 +86,14 @@ static void shake_hands(void (*change)(struct hello *))
 	must(!rdma_create_qp(peer.id, pd, &attr), "queue pair");
 	peer.region = ibv_reg_mr(pd, &peer, sizeof peer, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 	must(!!peer.region, "region");
-	for (int i = 0; i < RECEIVES; i++)
+	peer.is_iwarp = peer.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
+	param.initiator_depth = peer.is_iwarp;
+	for (int i = 0; i < RECEIVES; i++) {
+		struct ibv_sge slot = { (uintptr_t)&peer.messages[i], sizeof peer.messages[i], peer.region->lkey };
+
+		receive = (struct ibv_recv_wr){ .sg_list = &slot, .num_sge = peer.is_iwarp };
 		must(!ibv_post_recv(peer.id->qp, &receive, &bad), "receive");
+	}
 	peer.own = (struct hello) {
 		.version = 1, .credits = htobe16(RECEIVES),
 		.targets = { htobe64((uintptr_t)peer.list), htobe32(peer.region->rkey), htobe32(2) },
@@ -99,7 +107,7 @@ static void shake_hands(void (*change)(struct hello *))
 	must(fd >= 0, "raccept");
 }
 
-static void post(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint32_t key, const void *from, uint32_t length)
+static void post_one(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint32_t key, const void *from, uint32_t length)
 {
 	struct ibv_sge sge = { (uintptr_t)from, length, peer.region->lkey };
 	struct ibv_send_wr *bad, wr = { .opcode = opcode, .sg_list = &sge, .num_sge = length > 0,
@@ -112,6 +120,20 @@ static void post(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint3
 	wr.wr.rdma.rkey = key;
 	/* A queue pair that was put in the error state takes no more. */
 	(void)ibv_post_send(peer.id->qp, &wr, &bad);
+}
+
+/* iWARP has no write with a message: it follows in a send. */
+static void post(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint32_t key, const void *from, uint32_t length)
+{
+	static int next;
+
+	if (opcode != IBV_WR_RDMA_WRITE_WITH_IMM || !peer.is_iwarp)
+		return post_one(opcode, message, to, key, from, length);
+	if (length)
+		post_one(IBV_WR_RDMA_WRITE, 0, to, key, from, length);
+	peer.said[next] = message;
+	post_one(IBV_WR_SEND, 0, 0, 0, peer.said + next, sizeof message);
+	next = (next + 1) % PILE;
 }
 
 static void say(uint32_t message)

@@ -175,6 +175,15 @@ static void ends(const char *name, int error)
 	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
 }
 
+/* A write that the device refuses: it may or may not spoil a receive, so there is an error or only the end. */
+static void refused(const char *name)
+{
+	struct pollfd poll = { fd, POLLIN, 0 };
+
+	rpoll(&poll, 1, 5000);
+	ends(name, poll.revents & POLLERR ? EPROTO : 0);
+}
+
 /* Sends until that fails: with EPROTO, or with EAGAIN where the peer only gave room that it has not. */
 static void sends(const char *name, int error)
 {
@@ -249,7 +258,7 @@ static void write_outside(void)
 {
 	shake_hands(NULL);
 	post(IBV_WR_RDMA_WRITE_WITH_IMM, DATA | 64, 0x1000, be32toh(peer.other.first.key), peer.from, 64);
-	ends("a write to elsewhere", 0);
+	refused("a write to elsewhere");
 }
 
 static void write_key(void)
@@ -257,7 +266,7 @@ static void write_key(void)
 	shake_hands(NULL);
 	post(IBV_WR_RDMA_WRITE_WITH_IMM, DATA | 64, be64toh(peer.other.first.address),
 	     be32toh(peer.other.first.key) ^ 0x5a5a00, peer.from, 64);
-	ends("a write with another key", 0);
+	refused("a write with another key");
 }
 
 static void entry_elsewhere(void)

@@ -38,7 +38,7 @@ static struct peer {
 } peer;
 
 static char in[4 * HALF];
-static int port = 7800, listening, fd;
+static int port = 7800, listening = -1, fd = -1;
 
 static void must(int good, const char *what)
 {
@@ -173,6 +173,10 @@ static void ends(const char *name, int error)
 	if (!error)
 		CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, ECONNRESET);
 	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
+	/* That the peer goes, too, is no second error. */
+	rdma_disconnect(peer.id);
+	usleep(100000);
+	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
 }
 
 /* A write that the device refuses: it may or may not spoil a receive, so there is an error or only the end. */
@@ -199,7 +203,8 @@ static void sends(const char *name, int error)
 		n = rsend(fd, in, sizeof in, MSG_NOSIGNAL);
 	} while (n > 0 && now() - start < 10);
 	snprintf(text, sizeof text, "R-9 %s: rsend", name);
-	report(text, n, errno, -1, error);
+	/* iWARP's devices do not say what the other refused. */
+	report(text, n, errno, -1, peer.is_iwarp && error == EPROTO && errno == EIO ? EIO : error);
 	snprintf(text, sizeof text, "R-9 %s: in time", name);
 	CHECK_TRUE(text, now() - start < 5);
 }
@@ -322,7 +327,11 @@ static void targets_elsewhere(void)
 	struct pollfd poll = { fd, POLLIN, 0 };
 	CHECK("R-9 targets elsewhere: rpoll", rpoll(&poll, 1, 5000), 1, 0);
 	CHECK("R-9 targets elsewhere: rrecv", rrecv(fd, in, sizeof in, 0), HALF, 0);
-	ends("targets elsewhere", EPROTO);
+	/* iWARP's write is done when it is sent. */
+	if (peer.is_iwarp)
+		ends("targets elsewhere", 0);
+	else
+		ends("targets elsewhere", EPROTO);
 }
 
 /* More credits than receives: the device waits for the peer, and a close does not. */
@@ -337,7 +346,8 @@ static void credits_beyond(void)
 	rfcntl(fd, F_SETFL, O_NONBLOCK);
 	for (int i = 0; i < 2000; i++)
 		rsend(fd, "x", 1, MSG_NOSIGNAL);
-	CHECK("R-9 credits beyond the ring: rsend", rsend(fd, "x", 1, MSG_NOSIGNAL), -1, EAGAIN);
+	if (!peer.is_iwarp)
+		CHECK("R-9 credits beyond the ring: rsend", rsend(fd, "x", 1, MSG_NOSIGNAL), -1, EAGAIN);
 	rsetsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
 	start = now();
 	CHECK("R-9 credits beyond the ring: rclose", rclose(fd), 0, 0);
@@ -365,6 +375,8 @@ static void messages_piled_up(void)
 		say(CONTROL | 1);
 	if (RDMAFAKE(rdmafake_script))
 		ends("a pile of messages", EPROTO);
+	else if (peer.is_iwarp) /* which has nobody wait for a receive */
+		ends("a pile of messages", 0);
 	else
 		CHECK("R-9 a pile of messages: rrecv", rrecv(fd, in, 1, MSG_DONTWAIT), -1, EAGAIN);
 }
@@ -393,6 +405,10 @@ static void never_confirmed(void)
 		await(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
 		/* Without a queue pair the program itself would have to confirm. */
 		param.qp_num = 1000 + i;
+		if (ids[i]->verbs->device->transport_type == IBV_TRANSPORT_IWARP) {
+			printf("# never confirmed: not on iWARP, which confirms by itself\n");
+			return;
+		}
 		must(!rdma_connect(ids[i], &param), "connect");
 	}
 	usleep(200000);

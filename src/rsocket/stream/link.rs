@@ -65,11 +65,12 @@ impl Link {
         self.failure.is_none() && self.peer < Peer::Gone
     }
 
-    /// The connection is over. As TCP, a peer that had ended its own side is not missed.
+    /// The connection is over. As TCP, a peer that had ended its own side is not missed; nor is one whose
+    /// connection had failed before, of which the caller was told.
     pub(super) fn lose(&mut self) {
         self.peer = match self.peer {
-            Peer::Open => Peer::Lost,
-            Peer::ShutDown => Peer::Gone,
+            Peer::Open if self.failure.is_none() => Peer::Lost,
+            Peer::Open | Peer::ShutDown => Peer::Gone,
             over => over,
         };
     }

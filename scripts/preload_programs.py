@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Prints docs/preload-programs.md: ordinary programs without a preload library, with the C library's, with ours.
 
-usage: scripts/preload_programs.py NATIVE.tsv... -- OURS.tsv... > docs/preload-programs.md
+usage: scripts/preload_programs.py NATIVE.tsv... -- OURS.tsv... [-- OTHER.tsv...] > docs/preload-programs.md
 
-The arguments are results of lab/rows --tsv: of `--native`, and of `--lib build`. What the C library does stands in
-the tables of lab/rows.d. A later file of results replaces what an earlier one says of the same row.
+The arguments are results of lab/rows --tsv: of `--native`, of `--lib build`, and of that on other kernels, which are only
+counted. What the C library does stands in the tables of lab/rows.d. A later file of results replaces what an earlier one says
+of the same row.
 """
 import csv
 import sys
@@ -55,14 +56,22 @@ def code(text):
 def main():
     if "--" not in sys.argv:
         sys.exit(__doc__)
-    middle = sys.argv.index("--")
-    native, ours = results(sys.argv[1:middle]), results(sys.argv[middle + 1:])
+    lists = [[]]
+    for name in sys.argv[1:]:
+        if name == "--":
+            lists.append([])
+        else:
+            lists[-1].append(name)
+    native, ours, *others = map(results, lists)
     kernels = sorted({row["kernel"] for row in [*native.values(), *ours.values()]})
     print("# Ordinary programs under the preload library\n")
     print(f"Seen in the lab's guest (kernel {', '.join(kernels)}, soft-RoCE, two processors without KVM), by `lab/rows`. The rows")
     print("are in `lab/rows.d`; `RS=1` stands for `LD_PRELOAD` of the preload library. Columns: without a preload library, with")
     print("the C library's of rdma-core 44, with ours, and the packets that ours sent over RDMA. In brackets: the exit code,")
     print("124 for the time limit. This page is made by `scripts/preload_programs.py` from the results of those runs.")
+    for other in others:
+        passed = sum(word(row) == "pass" for row in other.values())
+        print(f"\nOn kernel {', '.join(sorted({row['kernel'] for row in other.values()}))}: {passed} of {len(other)} rows that were run pass with ours.")
     for name, title, text in TABLES:
         rows = table(name)
         count = [sum(word(source.get(row["case"])) == "pass" for row in rows) for source in (native, ours)]

@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `deadline`, `fork`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `cell`, `deadline`, `fork`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -37,6 +37,8 @@ compile_error!("a panic must not unwind into C: build with panic = \"abort\"");
 
 mod acknowledge;
 mod addrinfo;
+#[cfg(not(all(loom, test)))]
+mod cell;
 mod conn;
 mod deadline;
 mod device;

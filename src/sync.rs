@@ -1,14 +1,18 @@
 //! Locks and atomics of the parts that are checked under every interleaving (`--cfg loom`).
 
 #[cfg(not(all(loom, test)))]
+pub(crate) use crate::cell::UnsafeCell;
+#[cfg(not(all(loom, test)))]
 pub(crate) use parking_lot::Mutex;
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::hint::spin_loop as spin;
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(all(loom, test))]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
+pub(crate) use loom::cell::UnsafeCell;
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread::yield_now as spin;
 

@@ -105,6 +105,8 @@ int fk_chan_fd(uint32_t chan);
 void fk_take_signal(int fd);
 void fk_fds_after_fork(void);
 void fk_fds_exit(void);
+/* As ps shows it: 'R', 'T', 'Z'; 0 for what is not there. */
+char fk_pid_state(pid_t pid);
 bool fk_pid_gone(pid_t pid);
 void fk_process_gone(pid_t pid);
 void fk_chan_add(uint32_t chan, int n);

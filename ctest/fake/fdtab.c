@@ -54,25 +54,32 @@ int fk_chan_fd(uint32_t chan)
 	return atomic_load(&chan_fd[chan]) - 1;
 }
 
-bool fk_pid_gone(pid_t pid)
+char fk_pid_state(pid_t pid)
 {
 	char path[40], text[512], *p;
 	ssize_t n;
 	int fd;
 
 	if (kill(pid, 0) && errno == ESRCH)
-		return true;
+		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	fd = REAL(open)(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return false;
+		return 'R';
 	n = REAL(read)(fd, text, sizeof(text) - 1);
 	REAL(close)(fd);
 	if (n <= 0)
-		return false;
+		return 'R';
 	text[n] = 0;
 	p = strrchr(text, ')');
-	return p && p[1] && p[2] == 'Z';
+	return p && p[1] && p[2] ? p[2] : 'R';
+}
+
+bool fk_pid_gone(pid_t pid)
+{
+	char state = fk_pid_state(pid);
+
+	return !state || state == 'Z';
 }
 
 /* Adds (or takes away) references of a process; pid -1 is a child being born. */

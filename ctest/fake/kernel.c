@@ -12,46 +12,6 @@ struct fk_kernel *fk_k;
 
 enum { FK_MAGIC = 0x726d6b31 };
 
-/*
- * A thread that is cancelled with the lock held would stop all others, and
- * what happens in here must not show in the program's errno.
- */
-static __thread int cancel_state, saved_errno;
-
-void fk_lock(void)
-{
-	int old, r;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	r = pthread_mutex_trylock(&fk_k->lock);
-	/* In steps: a process that ends just when it is woken takes the wake-up with it. */
-	while (r == EBUSY || r == ETIMEDOUT) {
-		struct timespec until;
-
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 20000000;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
-		r = pthread_mutex_timedlock(&fk_k->lock, &until);
-	}
-	cancel_state = old;
-	saved_errno = errno;
-	/* A process died inside: its half-made change is only test state. */
-	if (r == EOWNERDEAD)
-		pthread_mutex_consistent(&fk_k->lock);
-}
-
-void fk_unlock(void)
-{
-	int old = cancel_state;
-
-	errno = saved_errno;
-	pthread_mutex_unlock(&fk_k->lock);
-	pthread_setcancelstate(old, NULL);
-}
-
 uint32_t fk_take(struct fk_pool *pool, void *at, size_t size, uint32_t max)
 {
 	struct fk_node *n;

@@ -241,6 +241,8 @@ struct fk_kernel {
 	uint32_t shared;
 	uint64_t size;
 	pthread_mutex_t lock;
+	/* A thread whose process is to stop when it has released its locks. */
+	_Atomic pid_t stop_later;
 	_Atomic uint32_t nprocs;
 	struct fk_proc proc[FK_MAX_PROC];
 	uint64_t serial;
@@ -266,6 +268,8 @@ struct fk_kernel {
 extern struct fk_kernel *fk_k;
 
 int fk_kernel_start(void);
+void fk_lock_take(pthread_mutex_t *mutex);
+void fk_lock_give(pthread_mutex_t *mutex);
 void fk_lock(void);
 void fk_unlock(void);
 uint32_t fk_take(struct fk_pool *pool, void *at, size_t size, uint32_t max);

@@ -129,6 +129,56 @@ static void killed(void)
 	EQ(live_now().ids + live_now().qps + live_now().cqs + live_now().channels, 0);
 }
 
+static char state_of(pid_t pid)
+{
+	char path[40], text[512], *end;
+	size_t n;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	f = fopen(path, "r");
+	CHECK(f != NULL);
+	n = fread(text, 1, sizeof(text) - 1, f);
+	fclose(f);
+	text[n] = 0;
+	end = strrchr(text, ')');
+	CHECK(end != NULL);
+	return end[2];
+}
+
+/* A process that is stopped within a call holds up nobody, and stays stopped. */
+static void stopped(void)
+{
+	enum { ROUNDS = 300 };
+	struct rdma_event_channel *ch = rdma_create_event_channel();
+	struct rdma_cm_id *id;
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		ch = rdma_create_event_channel();
+		for (;;) {
+			EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+			EQ(rdma_destroy_id(id), 0);
+		}
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		usleep(1000 + i % 7 * 100);
+		EQ(kill(pid, SIGSTOP), 0);
+		EQ(waitpid(pid, &status, WUNTRACED), pid);
+		CHECK(WIFSTOPPED(status));
+		EQ(rdma_create_id(ch, &id, NULL, RDMA_PS_TCP), 0);
+		EQ(rdma_destroy_id(id), 0);
+		for (int ms = 0; state_of(pid) != 'T' && ms < 5000; ms++)
+			usleep(1000);
+		EQ(state_of(pid), 'T');
+		EQ(kill(pid, SIGCONT), 0);
+	}
+	EQ(kill(pid, SIGKILL), 0);
+	EQ(waitpid(pid, &status, 0), pid);
+	rdma_destroy_event_channel(ch);
+}
+
 static void *client_thread(void *arg)
 {
 	struct rdma_event_channel *ch = rdma_create_event_channel();
@@ -195,6 +245,7 @@ const struct test fork_tests[] = {
 	{ "forked", "", forked },
 	{ "fork-connects", "", fork_connects },
 	{ "killed", "", killed },
+	{ "stopped", "", stopped },
 	{ "crowd", "", crowd },
 	{ NULL, NULL, NULL },
 };

@@ -24,26 +24,14 @@ void fk_verbs_locks_init(struct fk_kernel *k, pthread_mutexattr_t *a)
 	v->heap_end = k->size;
 }
 
-static __thread int cancel_state, saved_errno;
-
 void fk_vlock(void)
 {
-	int old;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	cancel_state = old;
-	saved_errno = errno;
-	if (pthread_mutex_lock(&fk_v->lock) == EOWNERDEAD)
-		pthread_mutex_consistent(&fk_v->lock);
+	fk_lock_take(&fk_v->lock);
 }
 
 void fk_vunlock(void)
 {
-	int old = cancel_state;
-
-	errno = saved_errno;
-	pthread_mutex_unlock(&fk_v->lock);
-	pthread_setcancelstate(old, NULL);
+	fk_lock_give(&fk_v->lock);
 }
 
 static unsigned heap_class(uint64_t size)

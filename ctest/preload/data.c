@@ -93,6 +93,44 @@ static void vectors(void)
 	close(fds[0]), close(fds[1]);
 }
 
+/* Places in a socket: none but the current one, which preadv2 and pwritev2 call -1. Counts that nobody takes. */
+static void places(void)
+{
+	static struct iovec many[2000];
+	struct msghdr message = { .msg_iov = many, .msg_iovlen = 2000 };
+	char a[3] = "", b[4] = "";
+	struct iovec out[2] = { { "ab", 2 }, { "cde", 3 } }, in[2] = { { a, 2 }, { b, 3 } };
+	int fds[2];
+	volatile int none = -1;
+
+	TITLE("places and counts");
+	pair(fds);
+	SAY(preadv(fds[0], in, 2, 0));
+	SAY(pwritev(fds[0], out, 2, 0));
+	SAY(preadv2(fds[0], in, 2, 0, 0));
+	SAY(pwritev2(fds[0], out, 2, 5, 0));
+	SAY(pwritev2(fds[1], out, 2, -1, 0));
+	MUST(readable(fds[0], 5000) - 1);
+	SAY(preadv2(fds[0], in, 2, -1, 0));
+	say("%s %s", a, b);
+	SAY(pwritev2(fds[1], out, 2, -1, 0));
+	SAY(preadv2(fds[0], in, 2, -1, 0));
+	SAY(readv(fds[0], in, none));
+	SAY(preadv2(fds[0], in, none, -1, 0));
+	SAY(pwritev2(fds[0], out, none, -1, 0));
+	SAY(writev(fds[0], many, 2000));
+	SAY(readv(fds[0], many, 2000));
+	SAY(sendmsg(fds[0], &message, 0));
+	SAY(recvmsg(fds[0], &message, MSG_DONTWAIT));
+	message.msg_iovlen = (size_t)none;
+	SAY(sendmsg(fds[0], &message, 0));
+	SAY(recvmsg(fds[0], &message, MSG_DONTWAIT));
+	SAY(writev(fds[0], out, 0));
+	many[0] = (struct iovec){ a, (size_t)-1 };
+	SAY(writev(fds[0], many, 1));
+	close(fds[0]), close(fds[1]);
+}
+
 static void batches(void)
 {
 	int fds[2];
@@ -230,6 +268,7 @@ int main(void)
 	fill();
 	flags();
 	vectors();
+	places();
 	batches();
 	files();
 	large();

@@ -1,6 +1,8 @@
 /* A child that holds a connection whose parent has ended: the connection was the parent's, so its end comes soon, to
  * child and peer alike, and nobody hangs. A TCP connection would go on; docs/preload.md names the difference.
+ * Without RS_REQUIRE_RDMA a client that comes between listen and accept is served by TCP, where the child keeps it.
  * native: no
+ * env: RS_REQUIRE_RDMA=1
  */
 #include "others.h"
 #include "check.h"

@@ -63,6 +63,8 @@ int main(int argc, char **argv)
 	TITLE("an RDMA peer");
 	pair(fds);
 	ping(fds[0], fds[1]);
+	/* Its notices could never come. */
+	FAILS(setsockopt(fds[0], SOL_SOCKET, SO_ZEROCOPY, &(int){ 1 }, sizeof(int)), EOPNOTSUPP);
 	close(fds[0]), close(fds[1]);
 
 	TITLE("a peer with TCP only");

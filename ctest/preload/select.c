@@ -1,5 +1,6 @@
 /* select and pselect: sets, remaining time, masks, descriptors beyond FD_SETSIZE. */
 #include "common.h"
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 static fd_set in, out, other;
@@ -161,11 +162,35 @@ static void beyond(void)
 	close(high), close(fds[1]);
 }
 
+/* As old programs do: the most descriptors there could be, with sets that are as short as ever. What is behind the set
+ * must not be read, less written.
+ */
+static void shorter_sets(void)
+{
+	struct timeval wait = { 5, 0 };
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	fd_set *set = (fd_set *)(pages + 4096 - sizeof *set);
+	int fds[2];
+
+	TITLE("more descriptors than bits");
+	MUST(mprotect(pages + 4096, 4096, PROT_NONE));
+	pair(fds);
+	MUST(send(fds[1], "x", 1, 0));
+	FD_ZERO(set);
+	FD_SET(fds[0], set);
+	SAY(select(1 << 20, set, NULL, NULL, &wait));
+	say("in %d", FD_ISSET(fds[0], set));
+	SAY(pselect(1 << 20, NULL, set, NULL, NULL, NULL));
+	close(fds[0]), close(fds[1]);
+	munmap(pages, 8192);
+}
+
 int main(void)
 {
 	basic();
 	mixed();
 	signals();
+	shorter_sets();
 	beyond();
 	return 0;
 }

@@ -1,5 +1,25 @@
-/* Streams of fdopen on a connection. dprintf is not among what the preload library sees (docs/preload.md). */
+/* Streams of fdopen on a connection, and on a socket before it is one. */
 #include "common.h"
+
+static void before(void)
+{
+	int server = listener(2), fd = MUST(socket(AF_INET, SOCK_STREAM, 0)), peer;
+	FILE *stream = fdopen(fd, "r+");
+	char text[8] = "";
+
+	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
+	connect_to(fd, HERE, port_of(server));
+	peer = MUST(accept(server, NULL, NULL));
+	MUST(poll(&(struct pollfd){ fd, POLLOUT, 0 }, 1, 5000));
+	MUST(fcntl(fd, F_SETFL, 0));
+	fprintf(stream, "early");
+	SAY(fflush(stream));
+	SAY(read_all(peer, text, 5));
+	say("%s", text);
+	SAY(fclose(stream));
+	SAY(recv(peer, text, 1, 0));
+	close(peer), close(server);
+}
 
 int main(void)
 {
@@ -19,5 +39,6 @@ int main(void)
 	SAY(fclose(a));
 	say("end %d", fgetc(b));
 	SAY(fclose(b));
+	before();
 	return 0;
 }

@@ -7,7 +7,7 @@
 static int (*script)(const char *);
 static void (*forget)(void);
 static void (*alive)(struct rdmafake_live *);
-static int (*take_away)(const char *), (*bring_back)(const char *), (*async)(const char *, int, int);
+static int (*async)(const char *, int, int);
 
 static char buf[200000];
 static int port = 7600;
@@ -198,84 +198,11 @@ static void transfers(void)
 	rclose(fds[1]);
 }
 
-struct sleeper {
-	int fd, kind;
-	long result;
-	int error;
-};
-
-static void *sleep_in(void *arg)
-{
-	struct sleeper *s = arg;
-	struct pollfd poll = { s->fd, POLLIN, 0 };
-	struct sockaddr_in sin = address(port);
-
-	errno = 0;
-	switch (s->kind) {
-	case 0: s->result = rrecv(s->fd, buf, 1, 0); break;
-	case 1: s->result = rpoll(&poll, 1, 9000) * 10000L + poll.revents; break;
-	case 2: s->result = raccept(s->fd, NULL, NULL); break;
-	case 3: s->result = rconnect(s->fd, (struct sockaddr *)&sin, sizeof sin); break;
-	default: while ((s->result = rsend(s->fd, buf, sizeof buf, 0)) > 0) ; break;
-	}
-	s->error = errno;
-	return NULL;
-}
-
-/* The device goes while threads are in every kind of wait; then it comes back. */
-static void removal(void)
-{
-	int a[2], b[2], c[2], server, connecting;
-	pthread_t threads[5];
-	struct rdmafake_live live;
-
-	pair(port++, a);
-	pair(port++, b);
-	pair(port++, c);
-	server = listener(port, 8);
-	port++;
-	connecting = rsocket(AF_INET, SOCK_STREAM, 0);
-	script("drop ROUTE_RESOLVED");
-	struct sleeper sleepers[] = { { a[0], 0, -2, 0 }, { b[0], 1, -2, 0 }, { server, 2, -2, 0 },
-				      { connecting, 3, -2, 0 }, { c[0], 4, -2, 0 } };
-	for (int i = 0; i < 5; i++)
-		pthread_create(&threads[i], NULL, sleep_in, &sleepers[i]);
-	usleep(400000);
-	double start = now();
-	take_away("fake0");
-	for (int i = 0; i < 5; i++)
-		pthread_join(threads[i], NULL);
-	CHECK_TRUE("device removed: in time", now() - start < 3);
-	report("device removed: rrecv", sleepers[0].result, sleepers[0].error, -1, ENODEV);
-	CHECK("device removed: rpoll", sleepers[1].result,
-	      10000 + (POLLIN | POLLERR), 0);
-	report("device removed: raccept", sleepers[2].result, sleepers[2].error, -1, ENODEV);
-	report("device removed: rconnect", sleepers[3].result, sleepers[3].error, -1, ENODEV);
-	report("device removed: rsend", sleepers[4].result, sleepers[4].error, -1, ENODEV);
-	int fds[] = { a[0], a[1], b[0], b[1], c[0], c[1], server, connecting };
-	start = now();
-	for (unsigned i = 0; i < sizeof fds / sizeof fds[0]; i++)
-		CHECK("device removed: rclose", rclose(fds[i]), 0, 0);
-	CHECK_TRUE("device removed: closed in time", now() - start < 3);
-	usleep(50000);
-	alive(&live);
-	CHECK("device removed: nothing left", live.ids + live.qps + live.cqs + live.mrs, 0, 0);
-	bring_back("fake0");
-	usleep(50000);
-	pair(port++, a);
-	rsend(a[1], "x", 1, 0);
-	CHECK("device back", rrecv(a[0], buf, 1, 0), 1, 0);
-	rclose(a[0]);
-	rclose(a[1]);
-}
-
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
 	forget = RDMAFAKE(rdmafake_reset);
 	alive = RDMAFAKE(rdmafake_live);
-	take_away = RDMAFAKE(rdmafake_device_remove);
-	bring_back = RDMAFAKE(rdmafake_device_return);
 	async = RDMAFAKE(rdmafake_async);
 	if (!script || !alive || !async) {
 		printf("skipped: needs the stand-in device (FAKE=1)\n");
@@ -290,6 +217,5 @@ int main(void)
 	connecting();
 	hostile_data();
 	transfers();
-	removal();
 	return finish();
 }

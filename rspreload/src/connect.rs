@@ -10,14 +10,19 @@ use crate::background;
 use crate::carrier;
 use crate::config;
 use crate::error::{Errno, Result, quietly};
+use crate::limit;
 use crate::listen;
+use crate::names;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, State, open_rsocket};
 use crate::wait::{restarts_after_signal, timeout_until};
-use libc::{F_SETFL, O_NONBLOCK, POLLOUT, c_int, pollfd, sockaddr, socklen_t};
+use libc::{F_SETFL, O_NONBLOCK, POLLOUT, SO_SNDTIMEO, c_int, pollfd, sockaddr, socklen_t};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// Who has not answered in this time is called silent, if the program waits no longer.
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// What follows when RDMA does not lead to the peer.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,7 +45,11 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
         // SAFETY: the caller's. Also AF_UNSPEC has a meaning there.
         if unsafe { Address::read(address, length) }.is_none() {
             // SAFETY: the caller's.
-            return unsafe { rsockets::rconnect(rsocket, address, length) };
+            let answer = unsafe { rsockets::rconnect(rsocket, address, length) };
+            if answer == 0 {
+                socket.state.lock().destination = None;
+            }
+            return answer;
         }
     }
     // SAFETY: the caller's.
@@ -86,17 +95,37 @@ fn open(
         }
         return by_kernel(socket, kernel);
     }
-    if let Err(error) = quietly(|| begin(socket, fd, target)) {
+    let is_non_blocking = socket.is_non_blocking();
+    let limit = if is_non_blocking { None } else { quietly(|| limit::of(fd, SO_SNDTIMEO)) };
+    let end = limit.and_then(|limit| Instant::now().checked_add(limit));
+    if let Err(error) = quietly(|| begin(socket, fd, target, limit)) {
         if config::get().require_rdma {
             return Err(error);
         }
         return by_kernel(socket, kernel);
     }
-    if socket.is_non_blocking() {
+    if is_non_blocking {
         quietly(|| background::watch(socket));
         return Err(Errno::EINPROGRESS);
     }
-    wait(socket, kernel)
+    wait(socket, || match end {
+        None => kernel(),
+        Some(end) => {
+            let left = end.saturating_duration_since(Instant::now());
+            limit::during(fd, SO_SNDTIMEO, left, &kernel)
+        }
+    })
+}
+
+/// How long RDMA is tried: of a time that the program has set (SO_SNDTIMEO), TCP has the second half.
+fn patience(limit: Option<Duration>) -> Duration {
+    let config = config::get();
+    let share = match limit {
+        Some(limit) if config.require_rdma => limit,
+        Some(limit) => limit / 2,
+        None => Duration::MAX,
+    };
+    config.connect_timeout.min(share)
 }
 
 fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
@@ -108,7 +137,7 @@ fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
 }
 
 /// Asks for the connection over RDMA.
-fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
+fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address, limit: Option<Duration>) -> Result<()> {
     check_watched(socket)?;
     // The peer may be this very program.
     listen::prepare_all();
@@ -130,7 +159,9 @@ fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address) -> Result<()> {
     {
         let mut state = socket.state.lock();
         state.destination = Some(*target);
-        state.deadline = Instant::now().checked_add(config::get().connect_timeout);
+        let now = Instant::now();
+        state.asked = Some(now);
+        state.deadline = now.checked_add(patience(limit));
         socket.set_rsocket(rsocket);
         socket.set_mode(Mode::Connecting);
     }
@@ -233,15 +264,21 @@ fn drive_to(socket: &Arc<Socket>, next: Next) {
             return;
         }
         let found = match socket.rsocket() {
-            // A fork's child: the connection was its parent's wish.
-            None => Some(Some(Errno::ECONNABORTED)),
+            // A fork's child: the connection was its parent's wish, and may come to be there.
+            None => {
+                state.error = Some(Errno::ECONNABORTED);
+                socket.set_mode(Mode::Failed);
+                return;
+            }
             Some(rsocket) => progress(rsocket),
         };
         let late = state.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         match found {
             None if !late => return,
             None => {
-                note_silence(&state);
+                if has_waited(&state) {
+                    note_silence(&state);
+                }
                 state.deadline = None;
                 Some(Errno::ETIMEDOUT)
             }
@@ -271,12 +308,29 @@ fn note_silence(state: &State) {
     }
 }
 
+/// Whether the peer had time enough to answer.
+fn has_waited(state: &State) -> bool {
+    let enough = config::get().connect_timeout.min(SILENCE);
+    state.asked.is_some_and(|asked| asked.elapsed() >= enough)
+}
+
+/// The program closes a socket before it is connected: its own patience has ended.
+pub(crate) fn abandoned(socket: &Socket) {
+    let is_silent = socket.rsocket().is_some_and(|rsocket| progress(rsocket).is_none());
+    let state = socket.state.lock();
+    if is_silent && has_waited(&state) {
+        note_silence(&state);
+    }
+}
+
 /// None while nothing is known; then the error of the connection, or none.
 fn progress(rsocket: c_int) -> Option<Option<Errno>> {
-    match rsockets::readiness(rsocket, POLLOUT) {
-        0 => None,
-        _ => Some(rsockets::take_error(rsocket)),
+    if rsockets::readiness(rsocket, POLLOUT) == 0 {
+        return None;
     }
+    // Without a peer there is no connection, whatever became of the error.
+    let lacking = || (!names::has_peer(rsocket)).then_some(Errno::ECONNREFUSED);
+    Some(rsockets::take_error(rsocket).or_else(lacking))
 }
 
 fn fall_back(socket: &Arc<Socket>, error: Errno, next: Next) {

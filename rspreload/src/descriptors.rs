@@ -4,6 +4,7 @@
 //! System calls without pointers, on numbers that the program gave.
 #![allow(unsafe_code)]
 
+use crate::detach::detach;
 use crate::epoll::EPOLLS;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
@@ -64,6 +65,22 @@ pub(crate) fn leave(fd: c_int) {
     }
 }
 
+/// In a fork's child, as the first thing. The kernel copies the descriptors before the memory: what other
+/// threads entered between the two is in the tables and not open, and its number will be something else's.
+pub(crate) fn in_child() {
+    if is_unused() {
+        return;
+    }
+    for fd in 0..highest() {
+        let is_known = SOCKETS.get(fd).is_some() || EPOLLS.get(fd).is_some();
+        // SAFETY: no pointers.
+        if is_known && unsafe { real::fcntl(fd, F_GETFD, 0) } < 0 {
+            // Ending it is its own process's affair.
+            std::mem::forget((SOCKETS.remove(fd), EPOLLS.remove(fd)));
+        }
+    }
+}
+
 fn is_known(fd: c_int) -> bool {
     !is_unused()
         && (SOCKETS.get(fd).is_some() || EPOLLS.get(fd).is_some())
@@ -105,9 +122,14 @@ fn copied(from: c_int, to: c_int) {
         return;
     }
     if let Some(socket) = SOCKETS.get(from) {
+        let is_foreign = fork::is_foreign(&socket);
         socket.state.lock().fds.push(to);
         if SOCKETS.insert(to, socket).is_ok() {
             entered(to);
+        }
+        // What follows may be another program, or stdio.
+        if is_foreign || to <= libc::STDERR_FILENO {
+            detach(to);
         }
     } else if let Some(epoll) = EPOLLS.get(from) {
         epoll.enter(to);

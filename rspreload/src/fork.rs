@@ -2,33 +2,66 @@
 //! the process that has the connection, gets one end of a Unix stream socket, and puts that under its
 //! own numbers. A child that touches nothing costs its parent a socket pair.
 //!
-//! A child that forks itself claims what it has not touched yet first, so that its own child inherits
-//! ordinary descriptors.
+//! A child that forks itself asks for a way of its own child's to the process that has the connections. What
+//! nobody touches is not relayed: a relay would take bytes from the process that reads them.
 //!
 //! # Safety
 //! Messages on sockets that are made here; dup3 onto numbers that the tables know.
 #![allow(unsafe_code)]
 
+use crate::ends;
 use crate::error::{Errno, Result, quietly};
 use crate::lock::Lock;
 use crate::process;
 use crate::real;
 use crate::relay;
 use crate::socket::{Mode, SOCKETS, Socket};
+use crate::stats::Way;
 use libc::{
     AF_UNIX, F_GETFD, FD_CLOEXEC, MSG_CMSG_CLOEXEC, MSG_NOSIGNAL, O_CLOEXEC, SCM_RIGHTS,
     SOCK_CLOEXEC, SOCK_SEQPACKET, SOCK_STREAM, SOL_SOCKET, c_int, iovec, msghdr,
 };
 use std::mem::MaybeUninit;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 /// Connections over RDMA that this process has.
 static CONNECTIONS: AtomicUsize = AtomicUsize::new(0);
-/// The way to the parent, in a child.
-static PARENT: AtomicI32 = AtomicI32::new(-1);
-/// The pair that is made for the next child.
-static PAIR: [AtomicI32; 2] = [AtomicI32::new(-1), AtomicI32::new(-1)];
+/// The way to a process that this one descends from.
+struct Line {
+    /// The process, as makers of rsockets are numbered.
+    generation: AtomicU32,
+    fd: AtomicI32,
+}
+
+impl Line {
+    const fn none() -> Line {
+        Line { generation: AtomicU32::new(0), fd: AtomicI32::new(-1) }
+    }
+
+    fn set(&self, generation: u32, fd: c_int) {
+        self.generation.store(generation, Ordering::Relaxed);
+        self.fd.store(fd, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<(u32, c_int)> {
+        let fd = self.fd.load(Ordering::Relaxed);
+        (fd >= 0).then(|| (self.generation.load(Ordering::Relaxed), fd))
+    }
+
+    fn take(&self) -> Option<(u32, c_int)> {
+        let taken = self.get();
+        self.fd.store(-1, Ordering::Relaxed);
+        taken
+    }
+}
+
+/// Connections of older ancestors are lost (ECONNRESET).
+const DEPTH: usize = 8;
+static LINES: [Line; DEPTH] = [const { Line::none() }; DEPTH];
+/// The next child's, and our end of the one that leads here.
+static NEXT: [Line; DEPTH] = [const { Line::none() }; DEPTH];
+static OWN_END: AtomicI32 = AtomicI32::new(-1);
 static ASKING: Lock<()> = Lock::new(());
 
 /// What a child says about one of its connections.
@@ -39,6 +72,8 @@ pub(crate) enum Word {
     Claim = 1,
     /// It has closed it.
     Closed = 2,
+    /// It forks: its child wants a way, too.
+    Fork = 3,
 }
 
 pub(crate) type Message = [u64; 2];
@@ -63,29 +98,32 @@ fn foreign_sockets() -> Vec<Arc<Socket>> {
 
 pub(crate) extern "C" fn before() {
     quietly(|| {
-        if PARENT.load(Ordering::Relaxed) >= 0 {
-            for socket in foreign_sockets() {
-                claim(&socket);
+        let mut places = NEXT.iter();
+        if LINES.iter().any(|line| line.get().is_some()) && !foreign_sockets().is_empty() {
+            let _asking = ASKING.lock();
+            for (generation, fd) in LINES.iter().filter_map(Line::get) {
+                // A process that has ended answers no more, and its connections have ended, too.
+                if let (Ok(line), Some(place)) = (ask(fd, Word::Fork, 0), places.next()) {
+                    place.set(generation, line);
+                }
             }
         }
-        if CONNECTIONS.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let mut pair = [-1; 2];
-        // SAFETY: a place for two descriptors.
-        unsafe {
-            libc::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.as_mut_ptr());
-        }
-        for (place, fd) in PAIR.iter().zip(pair) {
-            place.store(fd, Ordering::Relaxed);
+        let Some(place) = places.next() else { return };
+        if CONNECTIONS.load(Ordering::Relaxed) > 0 {
+            if let Ok([own, child]) = control_pair() {
+                OWN_END.store(own, Ordering::Relaxed);
+                place.set(process::generation(), child);
+            }
         }
     });
 }
 
 pub(crate) extern "C" fn in_parent() {
-    let (own, child) = take_pair();
+    let own = OWN_END.swap(-1, Ordering::Relaxed);
     quietly(|| {
-        close(child);
+        for (_, fd) in NEXT.iter().filter_map(Line::take) {
+            close(fd);
+        }
         if own >= 0 {
             relay::watch(own);
         }
@@ -94,24 +132,28 @@ pub(crate) extern "C" fn in_parent() {
 
 /// Async-signal-safe: other threads' locks may be held.
 pub(crate) fn in_child() {
-    let (parent, own) = take_pair();
     quietly(|| {
-        close(parent);
-        close(PARENT.swap(own, Ordering::Relaxed));
+        close(OWN_END.swap(-1, Ordering::Relaxed));
+        for (line, next) in LINES.iter().zip(&NEXT) {
+            if let Some((_, fd)) = line.take() {
+                close(fd);
+            }
+            if let Some((generation, fd)) = next.take() {
+                line.set(generation, fd);
+            }
+        }
+        ends::in_child();
     });
     CONNECTIONS.store(0, Ordering::Relaxed);
 }
 
-/// The program closes these numbers. One of them may be ours, which it does not know.
+/// The program closes these numbers. Some of them may be ours, which it does not know.
 pub(crate) fn closed(first: c_int, last: c_int) {
-    let parent = PARENT.load(Ordering::Relaxed);
-    if parent >= 0 && (first..=last).contains(&parent) {
-        PARENT.store(-1, Ordering::Relaxed);
+    for line in &LINES {
+        if line.get().is_some_and(|(_, fd)| (first..=last).contains(&fd)) {
+            line.take();
+        }
     }
-}
-
-fn take_pair() -> (c_int, c_int) {
-    (PAIR[0].swap(-1, Ordering::Relaxed), PAIR[1].swap(-1, Ordering::Relaxed))
 }
 
 pub(crate) fn close(fd: c_int) {
@@ -121,34 +163,53 @@ pub(crate) fn close(fd: c_int) {
     }
 }
 
-/// A child closes a connection that it has never touched.
-pub(crate) fn forget(socket: &Socket) {
-    let _ = tell(Word::Closed, socket.number());
+/// The way to the process that has the connection.
+fn line_of(socket: &Socket) -> Result<c_int> {
+    let maker = socket.maker();
+    let found = LINES.iter().filter_map(Line::get).find(|(generation, _)| *generation == maker);
+    found.map(|(_, fd)| fd).ok_or(Errno::ENOTCONN)
 }
 
-fn tell(word: Word, number: u64) -> Result<()> {
-    let parent = PARENT.load(Ordering::Relaxed);
-    if parent < 0 {
-        return Err(Errno::ENOTCONN);
+/// A child closes a connection that it has never touched.
+pub(crate) fn forget(socket: &Socket) {
+    if let Ok(line) = line_of(socket) {
+        let _ = tell(line, Word::Closed, socket.number());
     }
+}
+
+fn tell(line: c_int, word: Word, number: u64) -> Result<()> {
     let message: Message = [word as u64, number];
     // SAFETY: live bytes.
     let sent =
-        unsafe { real::send(parent, message.as_ptr().cast(), size_of::<Message>(), MSG_NOSIGNAL) };
+        unsafe { real::send(line, message.as_ptr().cast(), size_of::<Message>(), MSG_NOSIGNAL) };
     if sent < 0 { Err(Errno::last()) } else { Ok(()) }
+}
+
+/// What is answered with a descriptor. One at a time.
+fn ask(line: c_int, word: Word, number: u64) -> Result<c_int> {
+    tell(line, word, number)?;
+    receive_descriptor(line)
 }
 
 /// Makes a connection of the parent's usable here, or broken.
 pub(crate) fn claim(socket: &Socket) {
-    if !is_foreign(socket) || !socket.is_stream() || !process::is_own_memory() {
+    claim_for(socket, Way::In);
+}
+
+/// For datagrams it matters which way: who reads takes them from its parent.
+pub(crate) fn claim_for(socket: &Socket, way: Way) {
+    if !is_foreign(socket) || !process::is_own_memory() {
         return;
+    }
+    if !socket.is_stream() {
+        return crate::datagram::inherit(socket, way);
     }
     quietly(|| {
         let _asking = ASKING.lock();
         if !is_foreign(socket) {
             return;
         }
-        let claimed = tell(Word::Claim, socket.number()).and_then(|()| receive_descriptor());
+        let claimed = line_of(socket).and_then(|line| ask(line, Word::Claim, socket.number()));
         match claimed.and_then(|unix| replace(socket, unix)) {
             Ok(()) => socket.set_mode(Mode::Relayed),
             Err(_) => {
@@ -161,7 +222,7 @@ pub(crate) fn claim(socket: &Socket) {
 }
 
 /// Puts a descriptor under all numbers of the socket.
-fn replace(socket: &Socket, unix: c_int) -> Result<()> {
+pub(crate) fn replace(socket: &Socket, unix: c_int) -> Result<()> {
     let fds = socket.state.lock().fds.clone();
     // SAFETY: no pointers; the numbers are the socket's.
     unsafe {
@@ -169,6 +230,10 @@ fn replace(socket: &Socket, unix: c_int) -> Result<()> {
             real::fcntl(unix, libc::F_SETFL, libc::O_NONBLOCK.into());
         }
         for fd in fds {
+            // Of what another thread did during the fork, the list may know more than the table.
+            if !SOCKETS.get(fd).is_some_and(|found| std::ptr::eq(&raw const *found, socket)) {
+                continue;
+            }
             let flags = real::fcntl(fd, F_GETFD, 0);
             real::dup3(unix, fd, if flags & FD_CLOEXEC != 0 { O_CLOEXEC } else { 0 });
         }
@@ -194,13 +259,12 @@ fn with_message<R>(byte: &mut u8, control: &mut Control, call: impl FnOnce(&mut 
     call(&mut message)
 }
 
-fn receive_descriptor() -> Result<c_int> {
+fn receive_descriptor(line: c_int) -> Result<c_int> {
     let (mut byte, mut control) = (0, Control([0; ROOM]));
-    let parent = PARENT.load(Ordering::Relaxed);
     // SAFETY: live places; the header is read only where the kernel wrote one.
     with_message(&mut byte, &mut control, |message| unsafe {
         loop {
-            let count = real::recvmsg(parent, message, MSG_CMSG_CLOEXEC);
+            let count = real::recvmsg(line, message, MSG_CMSG_CLOEXEC);
             if count < 0 && Errno::last() == Errno::EINTR {
                 continue;
             }
@@ -239,9 +303,18 @@ pub(crate) fn send_descriptor(child: c_int, fd: Option<c_int>) -> Result<()> {
 
 /// The two ends of a relayed connection.
 pub(crate) fn stream_pair() -> Result<[c_int; 2]> {
+    pair(SOCK_STREAM)
+}
+
+/// The two ends of a way between processes.
+pub(crate) fn control_pair() -> Result<[c_int; 2]> {
+    pair(SOCK_SEQPACKET)
+}
+
+fn pair(kind: c_int) -> Result<[c_int; 2]> {
     let mut pair = [-1; 2];
     // SAFETY: a place for two descriptors.
-    match unsafe { libc::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.as_mut_ptr()) } {
+    match unsafe { libc::socketpair(AF_UNIX, kind | SOCK_CLOEXEC, 0, pair.as_mut_ptr()) } {
         0 => Ok(pair),
         _ => Err(Errno::last()),
     }

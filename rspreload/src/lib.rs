@@ -12,9 +12,11 @@
 //! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
 //! | `transfer`, `many`, `copy`, `stdio`, `names`, `options` | calls on one socket |
 //! | `wait`, `epoll` | poll, select, epoll |
+//! | `limit` | SO_RCVTIMEO, SO_SNDTIMEO |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
-//! | `fork`, `relay` | connections in a fork's child |
+//! | `fork`, `relay`, `ends` | connections in a fork's child |
+//! | `detach` | connections that are used without us |
 //!
 //! An ordinary descriptor costs one look into `table`, and then libc's own function is called.
 //!
@@ -24,6 +26,8 @@
 //!   its manual page demands.
 //! - *the table's*: an object that is kept alive by a counted reference.
 
+#[path = "../../src/cell.rs"]
+mod cell;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;
@@ -37,8 +41,9 @@ mod thread;
 
 /// What `slot` is made of.
 mod sync {
+    pub(crate) use crate::cell::UnsafeCell;
     pub(crate) use std::hint::spin_loop as spin;
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
 }
 
 mod address;
@@ -49,10 +54,13 @@ mod connect;
 mod copy;
 mod datagram;
 mod descriptors;
+mod detach;
+mod ends;
 mod epoll;
 mod export;
 mod fork;
 mod guard;
+mod limit;
 mod listen;
 mod lock;
 mod many;

@@ -12,14 +12,18 @@ use crate::config;
 use crate::connect;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
+use crate::guard;
+use crate::limit;
+use crate::process;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, open_rsocket};
 use crate::wait::{self, Deadline, restarts_after_signal};
 use libc::{
-    POLLIN, SO_RCVTIMEO, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, c_int, pollfd,
-    sockaddr, socklen_t, timeval,
+    POLLIN, SO_DOMAIN, SO_PROTOCOL, SO_RCVTIMEO, SO_TYPE, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM,
+    c_int, pollfd, sockaddr, socklen_t,
 };
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two tries for a port that another process has.
@@ -60,7 +64,10 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
     }
     // SAFETY: no pointers.
     let answer = unsafe { real::listen(fd, backlog) };
-    let Some(socket) = SOCKETS.get(fd).filter(|_| answer == 0) else { return answer };
+    if answer != 0 {
+        return answer;
+    }
+    let Some(socket) = SOCKETS.get(fd).or_else(|| quietly(|| adopt(fd))) else { return answer };
     socket.state.lock().backlog = backlog;
     match (socket.mode(), socket.rsocket()) {
         (Mode::Open, _) => {
@@ -74,6 +81,24 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
         _ => {}
     }
     answer
+}
+
+/// A socket that was made before this program was executed (socket activation) is ours when it listens.
+fn adopt(fd: c_int) -> Option<Arc<Socket>> {
+    if guard::is_inside() || !process::is_own_memory() {
+        return None;
+    }
+    let [family, kind, protocol] =
+        [SO_DOMAIN, SO_TYPE, SO_PROTOCOL].map(|name| crate::datagram::number_of(fd, name));
+    if kind != SOCK_STREAM || !config::get().takes(family, kind, protocol) {
+        return None;
+    }
+    // SAFETY: no pointers.
+    let flags = unsafe { real::fcntl(fd, libc::F_GETFL, 0) };
+    let non_blocking = if flags & libc::O_NONBLOCK != 0 { SOCK_NONBLOCK } else { 0 };
+    let socket = Socket::new(family, kind | non_blocking, Mode::Open);
+    descriptors::enter(fd, &socket).ok()?;
+    Some(socket)
 }
 
 /// Adds the RDMA listener where there is none; when it can be tried again, if at all.
@@ -195,11 +220,7 @@ impl Limit {
         if let Limit::Known(deadline) = self {
             return *deadline;
         }
-        let span = receive_timeout(fd).map(|span| {
-            Duration::from_secs(span.tv_sec.unsigned_abs())
-                + Duration::from_micros(span.tv_usec.unsigned_abs())
-        });
-        let span = span.filter(|span| !span.is_zero());
+        let span = limit::of(fd, SO_RCVTIMEO);
         let deadline = span.and_then(|span| Instant::now().checked_add(span));
         *self = Limit::Known(deadline);
         deadline
@@ -221,33 +242,9 @@ fn wait_and_accept(
         Ok(_) if fds[0].revents == 0 => return None,
         Ok(_) => {}
     }
-    let limit = timeval { tv_sec: 0, tv_usec: 1000 };
     // Another process may have been faster: its gain must not make us blind to RDMA.
-    let before = receive_timeout(fd);
-    set_receive_timeout(fd, &limit);
-    let answer = kernel();
-    if let Some(before) = before {
-        quietly(|| set_receive_timeout(fd, &before));
-    }
+    let answer = limit::during(fd, SO_RCVTIMEO, Duration::from_millis(1), kernel);
     (answer >= 0 || Errno::last() != Errno::EAGAIN).then_some(answer)
-}
-
-fn receive_timeout(fd: c_int) -> Option<timeval> {
-    let mut value = timeval { tv_sec: 0, tv_usec: 0 };
-    let mut length = size_of::<timeval>() as socklen_t;
-    // SAFETY: room of that length.
-    let asked = unsafe {
-        real::getsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, (&raw mut value).cast(), &raw mut length)
-    };
-    (asked == 0).then_some(value)
-}
-
-fn set_receive_timeout(fd: c_int, value: &timeval) {
-    let length = size_of::<timeval>() as socklen_t;
-    // SAFETY: a live value of that length.
-    let _ = unsafe {
-        real::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, std::ptr::from_ref(value).cast(), length)
-    };
 }
 
 /// An accepted TCP connection is looked at only where its bytes are counted.
@@ -262,19 +259,21 @@ fn counted(fd: c_int) -> c_int {
 
 /// The next connection over RDMA, behind a descriptor of its own.
 fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Option<Address>)> {
+    if rsockets::readiness(rsocket, POLLIN) == 0 {
+        return Err(Errno::EAGAIN);
+    }
+    // The number first: without one the connection stays in the queue.
+    // SAFETY: no pointers.
+    let fd = rsockets::checked(unsafe { real::socket(listener.family, SOCK_STREAM | flags, 0) })?;
     let null = std::ptr::null_mut();
     // SAFETY: no place for an address is given.
-    let accepted = rsockets::checked(unsafe { rsockets::raccept(rsocket, null, null.cast()) })?;
+    let accepted = rsockets::checked(unsafe { rsockets::raccept(rsocket, null, null.cast()) });
+    let accepted = accepted.inspect_err(|_| {
+        // SAFETY: made above.
+        unsafe { real::close(fd) };
+    })?;
     // SAFETY: no pointers; F_SETFD takes an integer.
-    let fd = unsafe {
-        real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into());
-        real::socket(listener.family, SOCK_STREAM | flags, 0)
-    };
-    if fd < 0 {
-        let error = Errno::last();
-        rsockets::close(accepted);
-        return Err(error);
-    }
+    unsafe { real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
     let socket = Socket::new(listener.family, SOCK_STREAM | flags, Mode::Rdma);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);

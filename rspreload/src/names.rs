@@ -21,6 +21,11 @@ pub(crate) fn of_rsocket(rsocket: c_int) -> Option<(Address, Address)> {
     }
 }
 
+pub(crate) fn has_peer(rsocket: c_int) -> bool {
+    // SAFETY: places that `asked` gives.
+    Address::asked(|raw, room| unsafe { rsockets::rgetpeername(rsocket, raw, room) }).is_some()
+}
+
 type Call = unsafe fn(c_int, *mut sockaddr, *mut socklen_t) -> c_int;
 
 /// # Safety

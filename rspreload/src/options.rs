@@ -43,7 +43,13 @@ impl Setting {
         let _ = unsafe { rsockets::rsetsockopt(rsocket, self.level, self.name, value, length) };
     }
 
-    /// To a new kernel socket, which had it before.
+    /// SO_REUSEADDR.
+    pub(crate) fn reuse_address(on: bool) -> Setting {
+        let value = c_int::from(on).to_ne_bytes().to_vec();
+        Setting { level: SOL_SOCKET, name: libc::SO_REUSEADDR, value }
+    }
+
+    /// To a kernel socket, for one that had it before.
     pub(crate) fn apply_to_kernel(&self, fd: c_int) {
         let length = self.value.len() as socklen_t;
         // SAFETY: live bytes of that length.
@@ -106,6 +112,10 @@ pub(crate) unsafe fn set(
         };
         // SAFETY: the caller's.
         return unsafe { rsockets::rsetsockopt(rsocket, level, name, value, length) };
+    }
+    if (level, name) == (SOL_SOCKET, libc::SO_ZEROCOPY) && socket.is_some() {
+        // Its notices come by the kernel's socket: a program that gets it waits for them.
+        return crate::export::fail(Errno::EOPNOTSUPP);
     }
     // SAFETY: the caller's.
     let answer = unsafe { real::setsockopt(fd, level, name, value, length) };

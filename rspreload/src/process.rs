@@ -4,18 +4,27 @@
 //! pthread_atfork, and the kernel's own calls without pointers.
 #![allow(unsafe_code)]
 
+use crate::error::quietly;
 use crate::fork;
 use crate::guard;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 static PROCESS: AtomicI32 = AtomicI32::new(0);
+static PARENT: AtomicI32 = AtomicI32::new(0);
+
+/// A parent that makes a daemon is seldom slower to go.
+const PARTING: Duration = Duration::from_millis(100);
+const STEP: Duration = Duration::from_millis(2);
 
 extern "C" fn in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
+    PARENT.store(PROCESS.load(Ordering::Relaxed), Ordering::Relaxed);
     remember();
+    quietly(crate::descriptors::in_child);
     fork::in_child();
 }
 
@@ -53,6 +62,19 @@ pub(crate) fn is_own_memory() -> bool {
     PROCESS.load(Ordering::Relaxed) == unsafe { libc::getpid() }
 }
 
+/// Whether the process that forked this one is gone; one that may just be on its way can be waited for.
+pub(crate) fn has_lost_parent(waits: bool) -> bool {
+    let deadline = Instant::now() + if waits { PARTING } else { Duration::ZERO };
+    // SAFETY: no arguments.
+    while PARENT.load(Ordering::Relaxed) == unsafe { libc::getppid() } {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        std::thread::sleep(STEP);
+    }
+    true
+}
+
 /// The program ends. The kernel would deliver what TCP has taken; an rsocket's data must leave before
 /// its memory goes.
 pub(crate) fn finish() {
@@ -60,6 +82,7 @@ pub(crate) fn finish() {
     if guard::is_inside() || !is_own_memory() {
         return;
     }
+    crate::detach::finish();
     for fd in 0..crate::descriptors::highest() {
         if let Some(socket) = SOCKETS.get(fd) {
             say_good_bye(&socket);

@@ -88,6 +88,8 @@ functions! {
     fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t;
     fn recvmmsg(fd: c_int, messages: *mut mmsghdr, count: c_uint, flags: c_int, timeout: *mut timespec) -> c_int;
     fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t;
+    fn preadv2(fd: c_int, pieces: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t;
+    fn pwritev2(fd: c_int, pieces: *const iovec, count: c_int, offset: off_t, flags: c_int) -> ssize_t;
     fn writev(fd: c_int, pieces: *const iovec, count: c_int) -> ssize_t;
     fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t;
     fn sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, address: *const sockaddr, address_length: socklen_t) -> ssize_t;
@@ -119,6 +121,18 @@ pub(crate) struct CookieFunctions {
     pub(crate) write: extern "C" fn(*mut c_void, *const c_char, size_t) -> ssize_t,
     pub(crate) seek: extern "C" fn(*mut c_void, *mut i64, c_int) -> c_int,
     pub(crate) close: extern "C" fn(*mut c_void) -> c_int,
+}
+
+/// Functions that are gone on to with arguments of which only the first is known.
+const PRINTING: [&CStr; 4] = [c"dprintf", c"vdprintf", c"__dprintf_chk", c"__vdprintf_chk"];
+static PRINTING_PLACES: [AtomicPtr<c_void>; 4] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; 4];
+
+pub(crate) fn printing(which: c_uint) -> *const c_void {
+    let which = which as usize % PRINTING.len();
+    let place = &PRINTING_PLACES[which];
+    let found = place.load(Ordering::Relaxed);
+    if found.is_null() { look_up(PRINTING[which], place) } else { found }
 }
 
 extern "C" fn at_load() {

@@ -8,6 +8,8 @@
 //! System calls on descriptors that are owned here.
 #![allow(unsafe_code)]
 
+use crate::detach;
+use crate::ends;
 use crate::error::{Errno, Result};
 use crate::fork::{self, Message, Word};
 use crate::guard::Inside;
@@ -48,10 +50,11 @@ pub(crate) fn watch(control: c_int) {
     let ours = |socket: &Arc<Socket>| {
         socket.is_stream() && socket.mode() == Mode::Rdma && socket.rsocket().is_some()
     };
+    ends::enter(control);
     let child = Child { control, sockets: all.filter(ours).collect() };
     let mut place = KEEPER.lock();
     if place.as_ref().is_none_or(|keeper| keeper.generation != process::generation()) {
-        *place = start();
+        *place = start_keeper();
     }
     match place.as_mut() {
         Some(keeper) => {
@@ -60,11 +63,11 @@ pub(crate) fn watch(control: c_int) {
             // SAFETY: eight bytes of a local.
             unsafe { real::write(keeper.event, (&raw const one).cast(), 8) };
         }
-        None => fork::close(control),
+        None => drop(child),
     }
 }
 
-fn start() -> Option<Keeper> {
+fn start_keeper() -> Option<Keeper> {
     // SAFETY: no pointers.
     let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
     if event < 0 || thread::spawn_small("rs-children", STACK, move || keep(event)).is_err() {
@@ -84,11 +87,13 @@ fn keep(event: c_int) {
         // SAFETY: a live array.
         unsafe { real::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, -1) };
         let mut index = 0;
+        let mut born = Vec::new();
         children.retain_mut(|child| {
             let ready = fds.get(index).is_some_and(|place| place.revents != 0);
             index += 1;
-            !ready || child.listen()
+            !ready || child.listen(&mut born)
         });
+        children.append(&mut born);
         let mut count = 0_u64;
         // SAFETY: eight bytes of a local.
         unsafe { real::read(event, (&raw mut count).cast(), 8) };
@@ -99,8 +104,8 @@ fn keep(event: c_int) {
 }
 
 impl Child {
-    /// Takes one message; false when the child is gone.
-    fn listen(&mut self) -> bool {
+    /// Takes one message, which may be about a child of the child's; false when the child is gone.
+    fn listen(&mut self, born: &mut Vec<Child>) -> bool {
         let mut message: Message = [0; 2];
         // SAFETY: room of that length.
         let count = unsafe {
@@ -117,41 +122,66 @@ impl Child {
             _ => return false,
         }
         let [word, number] = message;
+        if word == Word::Fork as u64 {
+            let end = fork::control_pair().map(|[own, line]| {
+                ends::enter(own);
+                born.push(Child { control: own, sockets: self.sockets.clone() });
+                line
+            });
+            let _ = fork::send_descriptor(self.control, end.ok());
+            fork::close(end.unwrap_or(-1));
+            return true;
+        }
         let found = self.sockets.iter().position(|socket| socket.number() == number);
         let socket = found.map(|index| self.sockets.swap_remove(index));
         if word == Word::Claim as u64 {
             let end = socket.and_then(|socket| relay(socket).ok());
             let _ = fork::send_descriptor(self.control, end);
             fork::close(end.unwrap_or(-1));
+        } else {
+            let_go(socket.into_iter().collect());
         }
         true
     }
 }
 
+/// The last one to let go of a connection closes it, which may take a while: nobody waits for that.
+fn let_go(sockets: Vec<Arc<Socket>>) {
+    if sockets.iter().any(|socket| Arc::strong_count(socket) == 1) {
+        let _ = thread::spawn_small("rs-close", STACK, move || {
+            let _inside = Inside::enter();
+            drop(sockets);
+        });
+    }
+}
+
 impl Drop for Child {
     fn drop(&mut self) {
-        fork::close(self.control);
+        let_go(std::mem::take(&mut self.sockets));
+        ends::close(self.control);
     }
 }
 
 /// Starts a relay; the child's end.
 fn relay(socket: Arc<Socket>) -> Result<c_int> {
     let [own, child] = fork::stream_pair()?;
+    start(socket, own).inspect_err(|_| fork::close(child))?;
+    Ok(child)
+}
+
+/// Starts the thread that moves bytes between a connection and our end of a pair, which it closes.
+pub(crate) fn start(socket: Arc<Socket>, own: c_int) -> Result<()> {
+    ends::enter(own);
     let started = thread::spawn_small("rs-relay", STACK, move || {
         let _inside = Inside::enter();
         if let Some(rsocket) = socket.rsocket() {
             carry(&socket, rsocket, own);
         }
-        fork::close(own);
+        drop(socket);
+        detach::ended(own);
+        ends::close(own);
     });
-    match started {
-        Ok(()) => Ok(child),
-        Err(error) => {
-            fork::close(own);
-            fork::close(child);
-            Err(error)
-        }
-    }
+    started.inspect_err(|_| ends::close(own))
 }
 
 /// Bytes on their way in one direction.
@@ -241,6 +271,9 @@ fn carry(socket: &Socket, rsocket: c_int, unix: c_int) {
             if outward.ended && by_child & (POLLHUP | POLLERR) == 0 {
                 // SAFETY: no pointers. The child has shut down, not closed.
                 unsafe { rsockets::rshutdown(rsocket, SHUT_WR) };
+            }
+            if outward.ended {
+                detach::flushed(unix);
             }
         }
         if by_child & (POLLOUT | POLLERR) != 0 && !inward.is_empty() {

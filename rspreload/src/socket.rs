@@ -66,6 +66,8 @@ pub(crate) struct State {
     /// Registrations in epoll instances.
     pub(crate) watches: Vec<(Weak<Epoll>, u64)>,
     pub(crate) destination: Option<Address>,
+    /// When a connection over RDMA was asked for.
+    pub(crate) asked: Option<Instant>,
     /// When a connection over RDMA is given up, or the listener is tried again.
     pub(crate) deadline: Option<Instant>,
     pub(crate) backlog: c_int,
@@ -75,8 +77,10 @@ pub(crate) struct State {
     pub(crate) uncollected: bool,
     /// The rsocket of this IPv6 datagram socket speaks IPv4.
     pub(crate) carried_ipv4: bool,
-    /// No RDMA listener can be made.
+    /// No RDMA listener can be made, or no datagram rsocket in place of the parent's.
     pub(crate) never: bool,
+    /// Where a datagram rsocket was bound by the program.
+    pub(crate) own: Option<Address>,
     /// Own and peer's address of a connection over RDMA, for a fork's child.
     pub(crate) names: Option<(Address, Address)>,
     /// What SO_ERROR has to tell.
@@ -156,6 +160,16 @@ impl Socket {
     pub(crate) fn set_rsocket(&self, rsocket: c_int) {
         self.generation.store(process::generation(), Ordering::Relaxed);
         self.rsocket.store(rsocket, Ordering::Release);
+    }
+
+    /// The rsocket, whoever made it.
+    pub(crate) fn any_rsocket(&self) -> c_int {
+        self.rsocket.load(Ordering::Acquire)
+    }
+
+    /// The process that made the rsocket.
+    pub(crate) fn maker(&self) -> u32 {
+        self.generation.load(Ordering::Relaxed)
     }
 
     /// Takes the rsocket away, to be closed.
@@ -244,6 +258,9 @@ impl Drop for Socket {
                 Some(_) => fork::disconnected(),
                 None => fork::forget(self),
             }
+        }
+        if self.mode() == Mode::Connecting {
+            quietly(|| crate::connect::abandoned(self));
         }
         if let Some(rsocket) = self.take_rsocket() {
             quietly(|| rsockets::close(rsocket));

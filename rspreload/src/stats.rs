@@ -43,6 +43,20 @@ impl Counts {
         counter.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Another socket goes on where this one ends.
+    pub(crate) fn hand_over(&self, to: &Counts) {
+        let pairs = [
+            (&self.rdma_in, &to.rdma_in),
+            (&self.rdma_out, &to.rdma_out),
+            (&self.tcp_in, &to.tcp_in),
+            (&self.tcp_out, &to.tcp_out),
+        ];
+        for (from, to) in pairs {
+            to.fetch_add(from.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
+        self.told.store(true, Ordering::Relaxed);
+    }
+
     /// Writes the line, once.
     pub(crate) fn tell(&self, kind: &str, number: u64) {
         if !config::get().stats || self.told.swap(true, Ordering::Relaxed) {

@@ -49,12 +49,13 @@ extern "C" fn close(cookie: *mut c_void) -> c_int {
 /// # Safety
 /// The caller's arguments of fdopen.
 pub(crate) unsafe fn open(fd: c_int, mode: *const c_char) -> *mut FILE {
-    let by_rdma = SOCKETS
-        .get(fd)
-        .is_some_and(|socket| matches!(socket.mode(), Mode::Rdma | Mode::Connecting));
+    // Also one that is not connected yet.
+    let may_need_us = SOCKETS.get(fd).is_some_and(|socket| {
+        socket.is_stream() && matches!(socket.mode(), Mode::Open | Mode::Rdma | Mode::Connecting)
+    });
     // SAFETY: the caller's.
     unsafe {
-        if !by_rdma {
+        if !may_need_us {
             return real::fdopen(fd, mode);
         }
         let functions = CookieFunctions { read: fill, write: flush, seek, close };

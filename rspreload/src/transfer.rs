@@ -6,6 +6,8 @@
 
 use crate::address::Address;
 use crate::connect;
+use crate::descriptors;
+use crate::detach::detach_rights;
 use crate::error::{Errno, quietly};
 use crate::export::fail;
 use crate::fork;
@@ -29,7 +31,7 @@ pub(crate) enum Side {
 }
 
 pub(crate) fn side(socket: &Arc<Socket>, fd: c_int, way: Way, flags: c_int) -> Side {
-    fork::claim(socket);
+    fork::claim_for(socket, way);
     if way == Way::In {
         crate::datagram::expect(socket, fd);
     }
@@ -243,6 +245,10 @@ pub(crate) unsafe fn receive_message(fd: c_int, message: *mut msghdr, flags: c_i
 /// # Safety
 /// The caller's arguments of sendmsg.
 pub(crate) unsafe fn send_message(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
+    if !descriptors::is_unused() {
+        // SAFETY: the caller's.
+        unsafe { detach_rights(message) };
+    }
     // SAFETY: the caller's.
     let peer = unsafe {
         message

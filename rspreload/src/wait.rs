@@ -13,8 +13,8 @@ use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{
-    EPOLL_CTL_ADD, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDNORM, POLLWRNORM,
-    c_int, fd_set, pollfd, sigset_t, timespec,
+    EPOLL_CTL_ADD, FD_SETSIZE, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDNORM,
+    POLLWRNORM, c_int, fd_set, pollfd, sigset_t, timespec,
 };
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -274,6 +274,18 @@ impl Drop for Set {
 /// What select calls readable, writable, exceptional.
 const READABLE: i16 = POLLIN | POLLRDNORM | POLLHUP | POLLERR;
 const WRITABLE: i16 = POLLOUT | POLLWRNORM | POLLERR;
+
+/// As the kernel, no more bits than there are descriptors, whatever the caller says: its sets may be
+/// shorter than the table could grow.
+pub(crate) fn bits_in_use(count: c_int) -> c_int {
+    if count <= FD_SETSIZE as c_int {
+        return count;
+    }
+    let size = quietly(|| std::fs::read_to_string("/proc/self/status")).ok().and_then(|status| {
+        status.lines().find_map(|line| line.strip_prefix("FDSize:")?.trim().parse().ok())
+    });
+    count.min(size.unwrap_or(FD_SETSIZE as c_int))
+}
 
 /// The caller's three sets as places to poll; None where none of them needs us.
 ///

@@ -7,5 +7,5 @@ mod shared;
 
 pub(crate) use contexts::{free_contexts, open_contexts};
 pub(crate) use list::Identity;
-pub(crate) use registry::{find, infiniband_ports, require_any};
-pub(crate) use shared::Binding;
+pub(crate) use registry::{find, infiniband_ports, require_any, retire};
+pub(crate) use shared::{Binding, Device};

@@ -92,6 +92,17 @@ pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
     Ok(device)
 }
 
+/// Lets go of a device whose removal was announced. A kernel without a way to take devices from their
+/// users waits with the removal until the last has closed it.
+pub(crate) fn retire(device: &Arc<Device>) {
+    let Ok(registry) = registry() else { return };
+    let mut devices = registry.devices.write();
+    let place = devices.iter().position(|known| Arc::ptr_eq(known, device));
+    let gone = place.map(|place| devices.swap_remove(place));
+    drop(devices);
+    drop(gone);
+}
+
 /// The ports of all devices that are connected to an InfiniBand fabric.
 pub(crate) fn infiniband_ports() -> Result<Vec<(Arc<Device>, u8)>> {
     let mut found = Vec::new();

@@ -149,6 +149,10 @@ fn process(report: &Report, event: &abi::EventResponse, message: &mut Message) -
             Ok(()) => message.set_outcome(RDMA_CM_EVENT_ADDRINFO_RESOLVED, 0),
             Err(error) => message.set_outcome(RDMA_CM_EVENT_ADDRINFO_ERROR, -error.raw()),
         },
+        RDMA_CM_EVENT_DEVICE_REMOVAL => {
+            copy_parameters(message, id, event);
+            id.retire_device();
+        }
         _ => copy_parameters(message, id, event),
     }
     Some(())

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::Id;
-use crate::device::{self, Binding, Identity};
+use crate::device::{self, Binding, Device, Identity};
 use crate::error::{Errno, Result};
 use crate::memory::try_collect;
 use crate::types::SocketAddress;
@@ -114,12 +114,22 @@ impl Id {
         Ok(())
     }
 
+    fn device(&self) -> Result<Arc<Device>> {
+        self.with(|state| {
+            state.binding.as_ref().map(|binding| Arc::clone(binding.device())).ok_or(Errno::EINVAL)
+        })
+    }
+
     /// The XRC domain of the id's device.
     pub(crate) fn xrc_domain(&self) -> Result<XrcDomain> {
-        let device = self.with(|state| {
-            state.binding.as_ref().map(|binding| Arc::clone(binding.device())).ok_or(Errno::EINVAL)
-        })?;
-        device.xrc_domain()
+        self.device()?.xrc_domain()
+    }
+
+    /// The device goes: it is kept open for its users only.
+    pub(crate) fn retire_device(&self) {
+        if let Ok(device) = self.device() {
+            device::retire(&device);
+        }
     }
 
     /// Whether the port's own link layer is InfiniBand.

@@ -4,11 +4,11 @@
 //! and waits for those few instructions of others.
 //!
 //! # Safety
-//! The pointer is an `Arc` turned raw; it is only used while a visit to a live slot is counted, and given
-//! up only after the slot is dead and no visit is left.
+//! The pointer is an `Arc` turned raw; it is only used while a visit to a live slot is counted, and changed
+//! and given up only while the slot is dead and no visit is left.
 #![allow(unsafe_code)]
 
-use crate::sync::{AtomicPtr, AtomicU32, Ordering, spin};
+use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin};
 use std::sync::Arc;
 
 const LIVE: u32 = 1 << 31;
@@ -19,8 +19,13 @@ const PATIENCE: u32 = 10_000_000;
 pub(super) struct Slot<T> {
     /// Live (one bit) and the number of visits.
     state: AtomicU32,
-    value: AtomicPtr<T>,
+    value: UnsafeCell<*const T>,
 }
+
+// SAFETY: references go from thread to thread, and the count says when the pointer may be touched.
+unsafe impl<T: Send + Sync> Send for Slot<T> {}
+// SAFETY: the same.
+unsafe impl<T: Send + Sync> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
     /// Puts a reference in; only for a place that nobody else fills now.
@@ -28,7 +33,9 @@ impl<T> Slot<T> {
         // Of one that was closed behind our back something is left. Its end would close the number, which
         // is the new socket's.
         std::mem::forget(self.take());
-        self.value.store(Arc::into_raw(value).cast_mut(), Ordering::Relaxed);
+        let raw = Arc::into_raw(value);
+        // SAFETY: the slot is dead, without a visit, and nobody else fills it.
+        self.value.with_mut(|value| unsafe { *value = raw });
         self.state.fetch_or(LIVE, Ordering::Release);
     }
 
@@ -37,12 +44,11 @@ impl<T> Slot<T> {
             return None;
         }
         let found = if self.state.fetch_add(1, Ordering::Acquire) & LIVE != 0 {
-            let value = self.value.load(Ordering::Relaxed);
             // SAFETY: the slot is live and our visit is counted, so its own reference is not given up.
-            unsafe {
-                Arc::increment_strong_count(value);
-                Some(Arc::from_raw(value))
-            }
+            self.value.with(|value| unsafe {
+                Arc::increment_strong_count(*value);
+                Some(Arc::from_raw(*value))
+            })
         } else {
             None
         };
@@ -55,7 +61,6 @@ impl<T> Slot<T> {
         if self.state.fetch_and(!LIVE, Ordering::AcqRel) & LIVE == 0 {
             return None;
         }
-        let value = self.value.load(Ordering::Relaxed);
         let mut looks = 0;
         while self.state.load(Ordering::Acquire) != 0 {
             looks += 1;
@@ -67,7 +72,9 @@ impl<T> Slot<T> {
             spin();
         }
         // SAFETY: the slot's own reference, taken once, and nobody is looking at it.
-        Some(unsafe { Arc::from_raw(value) })
+        self.value.with_mut(|value| unsafe {
+            Some(Arc::from_raw(std::mem::replace(&mut *value, std::ptr::null())))
+        })
     }
 }
 
@@ -101,13 +108,14 @@ mod loom_tests {
     }
 
     /// Two look while one takes out and puts another in: nobody gets what is gone, each is freed once.
+    /// (A look that a taking does not wait for is an access that loom finds unordered.)
     #[test]
     fn loom_lookups_against_a_replacement() {
         loom::model(|| {
             let gone = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
             let slot = Arc::new(Slot {
                 state: AtomicU32::new(0),
-                value: AtomicPtr::new(std::ptr::null_mut()),
+                value: UnsafeCell::new(std::ptr::null()),
             });
             slot.fill(Arc::new(Counted(Arc::clone(&gone[0]))));
             // Made now, so that it does not get the memory of the first.
@@ -132,7 +140,7 @@ mod loom_tests {
         loom::model(|| {
             let slot = Arc::new(Slot {
                 state: AtomicU32::new(0),
-                value: AtomicPtr::new(std::ptr::null_mut()),
+                value: UnsafeCell::new(std::ptr::null()),
             });
             slot.fill(Arc::new(7_u32));
             let takers = [(); 2].map(|()| {

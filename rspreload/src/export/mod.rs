@@ -8,6 +8,8 @@
 mod descriptor;
 mod fortified;
 mod message;
+mod positioned;
+mod printed;
 mod ready;
 mod socket;
 

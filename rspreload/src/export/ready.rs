@@ -71,6 +71,12 @@ fn deadline(span: Option<&timespec>) -> Result<Deadline, Errno> {
     }
 }
 
+/// Bits that are looked at; none where the call is libc's affair.
+fn bits_of(count: c_int) -> c_int {
+    let is_ours = !descriptors::is_unused() && !guard::is_inside();
+    if is_ours { wait::bits_in_use(count) } else { 0 }
+}
+
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn select(
     count: c_int,
@@ -82,7 +88,8 @@ pub(crate) unsafe extern "C" fn select(
     let sets = [read, write, except];
     // SAFETY: the caller's.
     unsafe {
-        let Some(mut places) = wait::places_of(count, sets).filter(|_| !guard::is_inside()) else {
+        let bits = bits_of(count);
+        let Some(mut places) = wait::places_of(bits, sets) else {
             return real::select(count, read, write, except, timeout);
         };
         let span = timeout.as_ref().map(|time| timespec {
@@ -90,7 +97,7 @@ pub(crate) unsafe extern "C" fn select(
             tv_nsec: time.tv_usec % 1_000_000 * 1000,
         });
         let Ok(deadline) = deadline(span.as_ref()) else { return fail(Errno::EINVAL) };
-        let ready = wait::select(count, sets, &mut places, deadline, None);
+        let ready = wait::select(bits, sets, &mut places, deadline, None);
         if let Some(timeout) = timeout.as_mut() {
             let left = deadline.map_or(Duration::ZERO, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
@@ -114,11 +121,12 @@ pub(crate) unsafe extern "C" fn pselect(
     let sets = [read, write, except];
     // SAFETY: the caller's.
     unsafe {
-        let Some(mut places) = wait::places_of(count, sets).filter(|_| !guard::is_inside()) else {
+        let bits = bits_of(count);
+        let Some(mut places) = wait::places_of(bits, sets) else {
             return real::pselect(count, read, write, except, timeout, mask);
         };
         let Ok(deadline) = deadline(timeout.as_ref()) else { return fail(Errno::EINVAL) };
-        answer(wait::select(count, sets, &mut places, deadline, mask.as_ref()))
+        answer(wait::select(bits, sets, &mut places, deadline, mask.as_ref()))
     }
 }
 

@@ -183,7 +183,7 @@ impl Stream {
     }
 
     /// The connection has ended, by the peer's good-bye or without one.
-    fn lost(&self, error: Option<Errno>) {
+    pub(super) fn lost(&self, error: Option<Errno>) {
         {
             let mut inner = self.inner.lock();
             // What arrived before counts.

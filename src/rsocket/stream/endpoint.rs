@@ -16,7 +16,7 @@ use crate::rsocket::region::Region;
 use crate::rsocket::wire::{ConnectionData, IOMAP_ENTRY, IomapEntry, SEGMENT, Segment, TARGETS};
 use crate::verbs::{Completion, CompletionQueue, QueuePair};
 use crate::verbs_ext::{LOCAL, REMOTE_WRITE};
-use rdma_sys::{ibv_qp_init_attr, ibv_wc_status};
+use rdma_sys::ibv_qp_init_attr;
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
 
@@ -190,11 +190,8 @@ impl Endpoint {
         if self.sizes.split { self.messages_at + slot as usize * MESSAGE } else { 0 }
     }
 
-    /// The message of a completed receive.
+    /// The message of a receive that succeeded.
     pub(super) fn message_of(&self, completion: &Completion, slot: u32) -> Option<u32> {
-        if completion.status != ibv_wc_status::IBV_WC_SUCCESS {
-            return None;
-        }
         if completion.immediate.is_some() {
             return completion.immediate;
         }

@@ -11,6 +11,10 @@ impl Stream {
     pub(super) fn start_keep_alive(&self) {
         let idle = {
             let inner = self.inner.lock();
+            // A connection that has ended has another use for the timer.
+            if inner.awaits_news {
+                return;
+            }
             let on = inner.options.keep_alive && inner.phase == Phase::Connected;
             on.then_some(inner.options.keep_idle)
         };

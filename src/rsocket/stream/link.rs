@@ -32,6 +32,8 @@ pub(super) struct Link {
     pub(super) peer: Peer,
     /// Why nothing can be sent or received any more.
     pub(super) failure: Option<Errno>,
+    /// The queue pair has ended, and not by us: the news of it is on its way, if there is any.
+    pub(super) flushed: bool,
     armed: Armed,
     /// Room for what a look finds; empty between two.
     found: Vec<Completion>,
@@ -42,7 +44,15 @@ impl Link {
         let endpoint = Endpoint::create(id, options)?;
         let flow = Flow::new(endpoint.sizes());
         let found = try_vec(BATCH)?;
-        Ok(Link { endpoint, flow, peer: Peer::Open, failure: None, armed: Armed::default(), found })
+        Ok(Link {
+            endpoint,
+            flow,
+            peer: Peer::Open,
+            failure: None,
+            flushed: false,
+            armed: Armed::default(),
+            found,
+        })
     }
 
     pub(super) fn connect(&mut self, peer: &ConnectionData) {
@@ -55,11 +65,12 @@ impl Link {
         self.failure.is_none() && self.peer < Peer::Gone
     }
 
-    /// The connection is over. As TCP, a peer that had ended its own side is not missed.
+    /// The connection is over. As TCP, a peer that had ended its own side is not missed; nor is one whose
+    /// connection had failed before, of which the caller was told.
     pub(super) fn lose(&mut self) {
         self.peer = match self.peer {
-            Peer::Open => Peer::Lost,
-            Peer::ShutDown => Peer::Gone,
+            Peer::Open if self.failure.is_none() => Peer::Lost,
+            Peer::Open | Peer::ShutDown => Peer::Gone,
             over => over,
         };
     }
@@ -74,6 +85,10 @@ impl Link {
     /// Takes what has completed and sends the credits that this allows.
     pub(super) fn progress(&mut self) {
         let mut found = std::mem::take(&mut self.found);
+        // An honest peer has no more under way than credits, and control messages, of which few; one
+        // that sends on and on must not keep the caller here.
+        let sizes = self.endpoint.sizes();
+        let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize;
         loop {
             let polled = self.endpoint.queue().poll::<BATCH>(|completion| found.push(*completion));
             let count = match polled {
@@ -87,6 +102,11 @@ impl Link {
                 self.completed(&completion);
             }
             if count < BATCH {
+                break;
+            }
+            left = left.saturating_sub(count);
+            if left == 0 {
+                self.fail(Errno::EPROTO);
                 break;
             }
         }
@@ -108,7 +128,7 @@ impl Link {
 
     #[cold]
     fn send_grants(&mut self) {
-        while self.is_alive() {
+        while self.is_alive() && !self.flushed {
             let Some(grant) = self.flow.take_grant() else { break };
             if let Err(error) = self.endpoint.post_grant(&grant) {
                 self.fail(error);
@@ -118,22 +138,24 @@ impl Link {
 
     fn completed(&mut self, completion: &Completion) {
         let tag = Tag::decode(completion.id);
-        let Tag::Receive(slot) = tag else {
-            self.flow.completed(tag);
-            if completion.status != ibv_wc_status::IBV_WC_SUCCESS && self.peer < Peer::Gone {
-                self.fail(meaning(completion.status));
-            }
-            return;
-        };
-        if self.failure.is_some() {
+        self.flow.completed(tag);
+        // Behind a good-bye comes nothing that counts.
+        if !self.is_alive() {
             return;
         }
-        let Some(raw) = self.endpoint.message_of(completion, slot) else {
-            // Flushed receives say nothing; a success without a message is no rsocket.
-            if completion.status == ibv_wc_status::IBV_WC_SUCCESS {
-                self.fail(Errno::EPROTO);
+        match completion.status {
+            ibv_wc_status::IBV_WC_SUCCESS => {}
+            ibv_wc_status::IBV_WC_WR_FLUSH_ERR => {
+                self.flushed = true;
+                return;
             }
-            return;
+            // What was received does not fit: no rsocket sends that.
+            _ if matches!(tag, Tag::Receive(_)) => return self.fail(Errno::EPROTO),
+            status => return self.fail(meaning(status)),
+        }
+        let Tag::Receive(slot) = tag else { return };
+        let Some(raw) = self.endpoint.message_of(completion, slot) else {
+            return self.fail(Errno::EPROTO);
         };
         let message = Message::decode(raw);
         match self.flow.message(message) {

@@ -42,9 +42,15 @@ impl Accepting {
         !self.queue.is_empty()
     }
 
-    /// A slow client holds one place of the pending ones, of which there are more than of others.
     fn has_room(&self) -> bool {
-        self.queue.len() < self.backlog && self.pending.len() < self.backlog * 2 + 16
+        self.queue.len() < self.backlog
+    }
+
+    /// The pending one that gives way to the next. An honest client confirms in one round trip, so that
+    /// clients that never do stand in nobody's way for longer.
+    fn crowded_out(&self) -> Option<RawFd> {
+        let most = self.backlog * 2 + 16;
+        if self.pending.len() < most { None } else { self.pending.first().copied() }
     }
 }
 
@@ -110,7 +116,7 @@ impl Stream {
     pub(super) fn take_requests(&self) {
         let file = self.id.file();
         loop {
-            {
+            let oldest = {
                 let mut inner = self.inner.lock();
                 if !inner.accepting.has_room() {
                     inner.accepting.paused = true;
@@ -119,6 +125,10 @@ impl Stream {
                     }
                     return;
                 }
+                inner.accepting.crowded_out()
+            };
+            if let Some(oldest) = oldest {
+                self.give_up_pending(oldest);
             }
             match event::next(&file, None) {
                 Ok(message) if message.event() == RDMA_CM_EVENT_CONNECT_REQUEST => {
@@ -130,6 +140,17 @@ impl Stream {
                 }
                 Ok(_) => {}
                 Err(_) => return,
+            }
+        }
+    }
+
+    fn give_up_pending(&self, fd: RawFd) {
+        self.inner.lock().accepting.pending.retain(|other| *other != fd);
+        if let Some(Socket::Stream(child)) = socket::find_any(fd).as_deref() {
+            // The number may be somebody else's by now.
+            let is_ours = child.inner.lock().accepting.listener == Some(self.fd);
+            if is_ours {
+                child.give_up_accepting();
             }
         }
     }

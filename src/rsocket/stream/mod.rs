@@ -38,6 +38,11 @@ pub(crate) use sockopt::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, 
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long a queue pair that has ended may wait for the event that says why: a peer that is gone, or
+/// a device. Without one the peer broke the transport's rules.
+const NEWS_LIMIT: Duration = Duration::from_millis(300);
 
 /// A stream rsocket; the descriptor is the one of its event channel.
 pub(crate) struct Stream {
@@ -67,6 +72,8 @@ enum Phase {
 }
 
 struct Inner {
+    /// As the stream's; -1 before that has one.
+    fd: RawFd,
     phase: Phase,
     options: Options,
     /// A path record for the connection, as `struct ibv_path_data`.
@@ -77,6 +84,8 @@ struct Inner {
     link: Option<Link>,
     /// The link's failure has been made the error.
     failure_told: bool,
+    /// The time for news of a queue pair that has ended is running.
+    awaits_news: bool,
     read_shut: bool,
     write_shut: bool,
     /// The peer has been told that nothing more is sent or read.
@@ -93,6 +102,7 @@ struct Inner {
 impl Inner {
     fn new(options: Options, phase: Phase) -> Inner {
         Inner {
+            fd: -1,
             phase,
             options,
             route: Vec::new(),
@@ -100,6 +110,7 @@ impl Inner {
             error: None,
             link: None,
             failure_told: false,
+            awaits_news: false,
             read_shut: false,
             write_shut: false,
             said_good_bye: false,
@@ -123,6 +134,14 @@ impl Inner {
         if let (Some(failure), false) = (link.failure, self.failure_told) {
             self.failure_told = true;
             self.error.get_or_insert(failure);
+        }
+        if link.flushed && link.is_alive() && !self.awaits_news {
+            self.awaits_news = true;
+            let limit = Instant::now() + NEWS_LIMIT;
+            let timer = service::get().and_then(|service| service.call_at(limit, self.fd));
+            if timer.is_err() {
+                link.lose();
+            }
         }
     }
 
@@ -175,9 +194,10 @@ impl Stream {
         family: i32,
         id: &'static Id,
         channel: Box<Channel>,
-        inner: Inner,
+        mut inner: Inner,
     ) -> Result<Arc<Stream>> {
         let fd = channel.file().fd()?;
+        inner.fd = fd;
         let stream = try_arc(Stream {
             fd,
             family,
@@ -252,6 +272,7 @@ impl Stream {
         let phase = self.inner.lock().phase;
         match phase {
             Phase::Accepting => self.give_up_accepting(),
+            Phase::Connected if self.inner.lock().awaits_news => self.lost(None),
             Phase::Connected => self.keep_alive(),
             _ => {}
         }

@@ -43,9 +43,11 @@ impl Stream {
                 Ok(bytes) => bytes,
                 Err(error) => return Some(Err(error)),
             };
-            // As TCP: an error is told before the end.
-            if let (0, Err(error)) = (done, inner.take_error()) {
-                return Some(Err(error));
+            // As TCP: an error is told before the end, and after what came before it.
+            if done == 0 {
+                if let Err(error) = inner.take_error() {
+                    return Some(Err(error));
+                }
             }
             let ended = done == 0 && wanted > 0 && inner.at_end();
             let enough = if whole { done == wanted || inner.at_end() } else { done > 0 };

@@ -28,12 +28,12 @@ def commit():
     return name + (" with changes" if changed.stdout else "")
 
 
-def write(kind, command, figures, where, folder=FOLDER):
+def write(kind, command, made_at, figures, where, folder=FOLDER):
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
-        figure["commit"] = commit()
+        figure["commit"] = made_at
     figures = merged(folder / f"{kind}.json", figures)
-    result = {"command": command, "commit": commit(), "date": datetime.date.today().isoformat(),
+    result = {"command": command, "commit": made_at, "date": datetime.date.today().isoformat(),
               "machine": where, "figures": figures}
     (folder / f"{kind}.json").write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n")
     (folder / f"{kind}.md").write_text(markdown(kind, result))
@@ -75,7 +75,9 @@ def markdown(kind, result):
         lines += [figure["note"], ""] if "note" in figure else []
         lines += [f"`{figure['command']}`", ""] if "command" in figure else []
         other = figure.get("commit", result["commit"])
-        lines += [f"Measured at commit {other}.", ""] if other != result["commit"] else []
+        made = [f"commit {other}"] * (other != result["commit"])
+        made += [f"the C library of {figure['library']}"] if "library" in figure else []
+        lines += [f"Measured with {' and '.join(made)}.", ""] if made else []
         lines += ["| " + " | ".join(head) + " |", "|---" + "|---:" * (len(head) - 1) + "|"]
         for entry in figure["rows"]:
             ratio = ratio_of(figure, entry)

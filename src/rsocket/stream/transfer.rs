@@ -25,7 +25,7 @@ impl Stream {
         let (non_blocking, limit) = {
             let mut inner = self.inner.lock();
             inner.check_connected(inner.non_blocking || flags & MSG_DONTWAIT != 0)?;
-            if inner.has_unread(if whole { wanted } else { 1 }) {
+            if inner.has_unread(wanted) {
                 self.check()?;
                 return inner.receive_some(buffers, flags);
             }
@@ -148,7 +148,8 @@ impl Inner {
         if link.is_alive() { Ok(()) } else { Err(Errno::EPIPE) }
     }
 
-    /// So much has been taken from the completion queue already, which needs no look then.
+    /// So much has been taken from the completion queue already, which needs no look then. A caller that gets
+    /// less than it wanted may take the stream for empty.
     fn has_unread(&self, bytes: usize) -> bool {
         let unread = self.link.as_ref().map_or(0, |link| link.flow.unread());
         !self.closed && self.phase == Phase::Connected && bytes > 0 && unread as usize >= bytes

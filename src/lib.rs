@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `cell`, `deadline`, `fork`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `cell`, `deadline`, `fork`, `lock`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -51,6 +51,7 @@ mod fork;
 pub mod fuzz;
 mod id;
 mod index;
+mod lock;
 mod log;
 mod memory;
 mod multicast;

@@ -7,10 +7,10 @@
 
 use super::list::{DeviceList, Identity, name_of};
 use crate::error::{Errno, Result};
+use crate::lock::RwLock;
 use crate::log;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
-use parking_lot::RwLock;
 use rdma_sys::{ibv_device, ibv_port_state};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

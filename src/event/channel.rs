@@ -7,10 +7,10 @@
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::lock::Mutex;
 use crate::memory::try_box;
 use crate::types::rdma_event_channel;
 use crate::uapi;
-use parking_lot::Mutex;
 use std::mem::offset_of;
 use std::os::fd::{IntoRawFd, RawFd};
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use super::shared::Device;
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::lock::RwLock;
-use crate::memory::try_box;
+use crate::memory::{try_arc, try_box, try_vec};
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -48,20 +48,18 @@ fn registry() -> Result<&'static Registry> {
 
 /// Reads the list of the system and takes over what is new, drops what is gone.
 fn refresh(registry: &Registry) -> Result<Vec<Arc<Device>>> {
-    let list = Arc::new(DeviceList::read()?);
-    let mut gone = Vec::new();
+    let list = try_arc(DeviceList::read()?)?;
     let mut devices = registry.devices.write();
-    let mut current = Vec::new();
-    current.try_reserve(list.entries().len()).map_err(|_| Errno::ENOMEM)?;
+    let mut current = try_vec(list.entries().len())?;
+    let mut snapshot = try_vec(list.entries().len())?;
     for &entry in list.entries() {
         // An entry is the same device exactly when it is the same pointer: libibverbs keeps its
         // device structs for as long as one list or context refers to them, and we hold one.
         let known = devices.iter().find(|device| device.is(entry)).map(Arc::clone);
-        current.push(known.unwrap_or_else(|| Arc::new(Device::new(&list, entry))));
+        current.push(known.map_or_else(|| try_arc(Device::new(&list, entry)), Ok)?);
     }
-    let snapshot = current.clone();
-    gone.append(&mut devices);
-    *devices = current;
+    snapshot.extend_from_slice(&current);
+    let gone = std::mem::replace(&mut *devices, current);
     drop(devices);
     // Closing a device may sleep: after the lock.
     drop(gone);

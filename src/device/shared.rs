@@ -9,9 +9,11 @@ use super::list::{DeviceList, Identity, name_of};
 use crate::error::{Errno, Result};
 use crate::lock::RwLock;
 use crate::log;
+use crate::memory::try_vec;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
 use rdma_sys::{ibv_device, ibv_port_state};
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -72,7 +74,7 @@ impl Device {
         self.identity
     }
 
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> Cow<'_, str> {
         let _held = &self.list;
         // SAFETY: an entry of the held list.
         unsafe { name_of(self.entry) }
@@ -230,13 +232,12 @@ impl Drop for Device {
 
 fn describe(context: Context) -> Result<Opened> {
     let device = context.query_device()?;
-    let ports = (1..=device.phys_port_cnt)
-        .map(|port| {
-            let attr = context.query_port(port)?;
-            // Old providers leave the link layer open; they only know InfiniBand.
-            Ok(matches!(attr.link_layer, LINK_LAYER_INFINIBAND | LINK_LAYER_UNSPECIFIED))
-        })
-        .collect::<Result<Vec<bool>>>()?;
+    let mut ports = try_vec(usize::from(device.phys_port_cnt))?;
+    for port in 1..=device.phys_port_cnt {
+        let attr = context.query_port(port)?;
+        // Old providers leave the link layer open; they only know InfiniBand.
+        ports.push(matches!(attr.link_layer, LINK_LAYER_INFINIBAND | LINK_LAYER_UNSPECIFIED));
+    }
     let limit = |value: libc::c_int| value.clamp(0, 255) as u8;
     Ok(Opened {
         context,

@@ -8,7 +8,7 @@ use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
 use crate::lock::Mutex;
-use crate::memory::try_box;
+use crate::memory::{try_arc, try_box};
 use crate::types::rdma_event_channel;
 use crate::uapi;
 use std::mem::offset_of;
@@ -33,12 +33,12 @@ pub(crate) struct DeviceFile {
 impl DeviceFile {
     fn open() -> Result<Arc<DeviceFile>> {
         let fd = uapi::open()?.into_raw_fd();
-        Ok(Arc::new(DeviceFile {
+        try_arc(DeviceFile {
             fd,
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
             owner: Owner::current(),
-        }))
+        })
     }
 
     /// The descriptor, for a command: EBADF when closed, EPERM in a fork's child.

@@ -71,7 +71,7 @@ fn find_or_make() -> Result<&'static Service> {
 }
 
 fn start(service: &'static Service) -> Result<()> {
-    thread::spawn_small("rsocket", STACK_SIZE, || service.run())
+    thread::spawn_small(c"rsocket", STACK_SIZE, || service.run())
 }
 
 impl Service {

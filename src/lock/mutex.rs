@@ -1,19 +1,13 @@
-//! Locks of one word that the kernel waits on (futex(2)).
-//!
-//! Nothing is shared between two locks. Where sleepers stand in a list of the process, a fork's child
-//! inherits the list but not the sleepers: its threads get their stacks, and whoever sleeps or wakes
-//! next follows pointers into them.
+//! Mutexes and condition variables.
 //!
 //! # Safety
-//! A guard exists only while its word says so, one at a time. The kernel reads the words, it never writes.
+//! A guard exists only while its word says so, one at a time.
 #![allow(unsafe_code)]
 
-use crate::error::quietly;
+use super::{sleep, wake};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
-use std::ptr;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -24,33 +18,6 @@ const AWAITED: u32 = 2;
 
 /// Looks before the first sleep: what a lock protects takes a few instructions.
 const LOOKS: u32 = 100;
-
-/// Sleeps while the word is `expected`, until it is woken or now and then for no reason.
-///
-/// # Safety
-/// `word` is four readable bytes.
-pub(crate) unsafe fn sleep(word: *const u32, expected: u32, until: Option<Instant>) {
-    let timeout = until.map(|until| {
-        let left = until.saturating_duration_since(Instant::now());
-        libc::timespec {
-            tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: left.subsec_nanos().into(),
-        }
-    });
-    let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-    let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-    // SAFETY: by contract; the time lives until the call returns.
-    quietly(|| unsafe { libc::syscall(libc::SYS_futex, word, operation, expected, timeout) });
-}
-
-/// Wakes at most `count` sleepers. The address is all that matters: it may be freed already.
-pub(crate) fn wake(word: *const u32, count: libc::c_int) {
-    // SAFETY: nothing is read or written.
-    unsafe {
-        let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-        libc::syscall(libc::SYS_futex, word, operation, count);
-    }
-}
 
 /// As std's, without poison and with a limit.
 #[derive(Default)]
@@ -189,28 +156,6 @@ impl Condvar {
             self.0.fetch_add(1, Ordering::Relaxed);
             wake(self.0.as_ptr(), libc::c_int::MAX);
         }
-    }
-}
-
-/// std's, without poison.
-#[derive(Default)]
-pub(crate) struct RwLock<T>(std::sync::RwLock<T>);
-
-impl<T> RwLock<T> {
-    pub(crate) fn new(value: T) -> RwLock<T> {
-        RwLock(std::sync::RwLock::new(value))
-    }
-
-    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, T> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn write(&self) -> std::sync::RwLockWriteGuard<'_, T> {
-        self.0.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -3,8 +3,7 @@
  * differs: C-7 and its kind, what an allocation that fails leaves behind
  * theirs: hangs
  * Every allocation of the library fails once, each in a process of its own: calls fail with ENOMEM, the
- * program goes on, and nothing is left when it has tidied up. The block that is asked for right after one
- * of its size was given back is let through: the library looks before it leaps.
+ * program goes on, and nothing is left when it has tidied up.
  */
 #include "trace.h"
 
@@ -13,13 +12,10 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
-void __libc_free(void *old);
 
 static uintptr_t from, to;
 static long left;
 static bool fired;
-static void *newest;
-static size_t newest_size, promised;
 
 static int find_library(struct dl_phdr_info *object, size_t size, void *arg)
 {
@@ -36,14 +32,11 @@ static int find_library(struct dl_phdr_info *object, size_t size, void *arg)
 	return 1;
 }
 
-static bool is_library(void *caller)
-{
-	return (uintptr_t)caller - from < to - from;
-}
-
 static bool fails(void *caller)
 {
-	if (!left || !is_library(caller) || --left)
+	bool is_library = (uintptr_t)caller - from < to - from;
+
+	if (!left || !is_library || --left)
 		return false;
 	fired = true;
 	errno = ENOMEM;
@@ -52,18 +45,7 @@ static bool fails(void *caller)
 
 void *malloc(size_t size)
 {
-	void *caller = __builtin_return_address(0), *made;
-	bool let_through = is_library(caller) && size == promised;
-
-	promised = 0;
-	if (!let_through && fails(caller))
-		return NULL;
-	made = __libc_malloc(size);
-	if (is_library(caller)) {
-		newest = made;
-		newest_size = size;
-	}
-	return made;
+	return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
 }
 
 void *calloc(size_t count, size_t size)
@@ -74,13 +56,6 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *old, size_t size)
 {
 	return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
-}
-
-void free(void *old)
-{
-	promised = old && old == newest ? newest_size : 0;
-	newest = NULL;
-	__libc_free(old);
 }
 
 /* Whether a call went through; nothing but ENOMEM may stop it. */

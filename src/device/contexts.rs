@@ -5,13 +5,13 @@
 #![allow(unsafe_code)]
 
 use super::{registry, shared::Device};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::memory::try_box;
 use rdma_sys::ibv_context;
 use std::alloc::Layout;
-use std::sync::Arc;
 
-type Owners = Vec<Arc<Device>>;
+type Owners = Vec<Counted<Device>>;
 
 fn layout(count: usize) -> Result<Layout> {
     // One word for the owners, the contexts, a NULL.

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use super::list::{DeviceList, Identity, name_of};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::lock::RwLock;
 use crate::log;
@@ -14,7 +15,6 @@ use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
 use rdma_sys::{ibv_device, ibv_port_state};
 use std::borrow::Cow;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LINK_LAYER_INFINIBAND: u8 = 1;
@@ -38,7 +38,7 @@ pub(crate) struct Device {
     /// number at once.
     users: AtomicUsize,
     shared: RwLock<Shared>,
-    list: Arc<DeviceList>,
+    list: Counted<DeviceList>,
 }
 
 /// What the ids on a device share while there are any.
@@ -54,7 +54,7 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    pub(super) fn new(list: &Arc<DeviceList>, entry: *mut ibv_device) -> Device {
+    pub(super) fn new(list: &Counted<DeviceList>, entry: *mut ibv_device) -> Device {
         Device {
             entry,
             // SAFETY: an entry of the list that is held below.
@@ -62,7 +62,7 @@ impl Device {
             opened: OnceCell::new(),
             users: AtomicUsize::new(0),
             shared: RwLock::default(),
-            list: Arc::clone(list),
+            list: Counted::clone(list),
         }
     }
 
@@ -249,18 +249,18 @@ fn describe(context: Context) -> Result<Opened> {
 
 /// An id's use of a device: keeps it open and the shared domain alive.
 pub(crate) struct Binding {
-    device: Arc<Device>,
+    device: Counted<Device>,
     domain: ProtectionDomain,
 }
 
 impl Binding {
-    pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
+    pub(crate) fn new(device: Counted<Device>) -> Result<Binding> {
         device.context()?;
         let domain = device.join_domain()?;
         Ok(Binding { device, domain })
     }
 
-    pub(crate) fn device(&self) -> &Arc<Device> {
+    pub(crate) fn device(&self) -> &Counted<Device> {
         &self.device
     }
 

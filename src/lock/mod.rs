@@ -22,6 +22,8 @@ use std::time::Instant;
 ///
 /// # Safety
 /// `word` is four readable bytes.
+#[cold]
+#[inline(never)]
 pub(crate) unsafe fn sleep(word: *const u32, expected: u32, until: Option<Instant>) {
     let timeout = until.map(|until| {
         let left = until.saturating_duration_since(Instant::now());
@@ -37,6 +39,8 @@ pub(crate) unsafe fn sleep(word: *const u32, expected: u32, until: Option<Instan
 }
 
 /// Wakes at most `count` sleepers. The address is all that matters: it may be freed already.
+#[cold]
+#[inline(never)]
 pub(crate) fn wake(word: *const u32, count: libc::c_int) {
     // SAFETY: nothing is read or written.
     unsafe {

@@ -44,7 +44,7 @@ impl<T> Mutex<T> {
     #[inline]
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         if !self.take() {
-            self.take_late(None);
+            self.wait();
         }
         self.guard()
     }
@@ -71,6 +71,10 @@ impl<T> Mutex<T> {
 
     #[cold]
     #[inline(never)]
+    fn wait(&self) {
+        self.take_late(None);
+    }
+
     fn take_late(&self, until: Option<Instant>) -> bool {
         for _ in 0..LOOKS {
             match self.word.load(Ordering::Relaxed) {
@@ -144,7 +148,7 @@ impl Condvar {
         // SAFETY: a live word.
         unsafe { sleep(self.0.as_ptr(), seen, until) };
         if !guard.mutex.take() {
-            guard.mutex.take_late(None);
+            guard.mutex.wait();
         }
     }
 

@@ -50,14 +50,20 @@ impl<T> RwLock<T> {
     /// Waits until the word lets the caller in, and makes it what `taken` says.
     fn enter(&self, taken: impl Fn(u32) -> Option<u32>) {
         while self.word.fetch_update(Ordering::Acquire, Ordering::Relaxed, &taken).is_err() {
-            let before = self.word.fetch_or(SLEEPER, Ordering::Relaxed);
-            // Whoever was in is the one to wake us.
-            if before & !SLEEPER != 0 {
-                // SAFETY: a live word.
-                unsafe { sleep(self.word.as_ptr(), before | SLEEPER, None) };
-            } else {
-                self.leave_last(SLEEPER);
-            }
+            self.wait_for_change();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_for_change(&self) {
+        let before = self.word.fetch_or(SLEEPER, Ordering::Relaxed);
+        // Whoever was in is the one to wake us.
+        if before & !SLEEPER != 0 {
+            // SAFETY: a live word.
+            unsafe { sleep(self.word.as_ptr(), before | SLEEPER, None) };
+        } else {
+            self.leave_last(SLEEPER);
         }
     }
 

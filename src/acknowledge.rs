@@ -2,8 +2,8 @@
 
 use crate::deadline;
 use crate::error::{Errno, Result};
+use crate::lock::{Condvar, Mutex};
 use crate::log;
-use parking_lot::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 /// When waiting for the application is worth a line in the log.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 /// The limit, unless absent, zero or not a number.
 pub(crate) fn limit() -> Option<Duration> {
     static LIMIT: Once<Option<Duration>> = Once::new();
-    *LIMIT.get_or_init(|| parse(&std::env::var("RDMACM_SYNC_TIMEOUT_MS").ok()?))
+    LIMIT.get_or_init(|| parse(&std::env::var("RDMACM_SYNC_TIMEOUT_MS").ok()?))
 }
 
 fn parse(value: &str) -> Option<Duration> {

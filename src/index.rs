@@ -10,7 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
-use parking_lot::{Condvar, Mutex};
+use crate::lock;
 use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -48,9 +48,13 @@ struct Slot<T> {
     value: AtomicPtr<T>,
 }
 
-/// Sleepers in `retire`, of all tables: few, and not for long.
-static LAST_HOLD: Mutex<()> = Mutex::new(());
-static RELEASED: Condvar = Condvar::new();
+impl<T> Slot<T> {
+    /// The half of the state that has the holds: what `retire` sleeps on.
+    fn holds(&self) -> *const u32 {
+        let halves: *const u32 = self.state.as_ptr().cast_const().cast();
+        halves.wrapping_add(usize::from(cfg!(target_endian = "big")))
+    }
+}
 
 /// See the module text. Meant for statics: slots are never freed.
 pub(crate) struct Table<T> {
@@ -190,13 +194,10 @@ impl<T> Table<T> {
     pub(crate) fn retire(&'static self, key: Key) {
         let Some(slot) = self.slot(key.slot()) else { return };
         let mut state = slot.state.fetch_and(!LIVE, Ordering::AcqRel) & !LIVE;
-        if state & HOLDS != 0 {
-            let mut guard = LAST_HOLD.lock();
+        while state & HOLDS != 0 {
+            // SAFETY: half of a slot, which lives for ever.
+            unsafe { lock::sleep(slot.holds(), state as u32, None) };
             state = slot.state.load(Ordering::Acquire);
-            while state & HOLDS != 0 {
-                RELEASED.wait(&mut guard);
-                state = slot.state.load(Ordering::Acquire);
-            }
         }
         self.push_free(key.slot(), slot);
     }
@@ -283,9 +284,7 @@ impl<T> Drop for Hold<T> {
     fn drop(&mut self) {
         let before = self.slot.state.fetch_sub(1, Ordering::AcqRel);
         if before & HOLDS == 1 && before & LIVE == 0 {
-            // The lock closes the gap between the sleeper's look and its sleep.
-            let _guard = LAST_HOLD.lock();
-            RELEASED.notify_all();
+            lock::wake(self.slot.holds(), libc::c_int::MAX);
         }
     }
 }

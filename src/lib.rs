@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `cell`, `deadline`, `fork`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `cell`, `counted`, `deadline`, `fork`, `lock`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -40,6 +40,7 @@ mod addrinfo;
 #[cfg(not(all(loom, test)))]
 mod cell;
 mod conn;
+mod counted;
 mod deadline;
 mod device;
 mod endpoint;
@@ -51,6 +52,7 @@ mod fork;
 pub mod fuzz;
 mod id;
 mod index;
+mod lock;
 mod log;
 mod memory;
 mod multicast;

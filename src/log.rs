@@ -2,6 +2,7 @@
 //! failed kernel command and for each event that had to be dropped. Silent otherwise.
 
 use crate::error::Errno;
+use crate::memory::try_format;
 use crate::once::Once;
 use std::fmt::Arguments;
 use std::io::Write;
@@ -9,15 +10,18 @@ use std::os::fd::RawFd;
 
 fn enabled() -> bool {
     static ENABLED: Once<bool> = Once::new();
-    *ENABLED.get_or_init(|| {
+    ENABLED.get_or_init(|| {
         std::env::var_os("RDMACM_LOG").is_some_and(|value| !value.is_empty() && value != "0")
     })
 }
 
 /// Writes one line; a standard error that is gone is not our caller's trouble.
 pub(crate) fn line(text: Arguments<'_>) {
-    if enabled() {
-        let line = format!("rdmacm[{}]: {text}\n", std::process::id());
+    if !enabled() {
+        return;
+    }
+    let line = try_format(format_args!("rdmacm[{}]: {text}\n", std::process::id()));
+    if let Ok(line) = line {
         let _ = std::io::stderr().write_all(line.as_bytes());
     }
 }

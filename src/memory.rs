@@ -6,6 +6,7 @@
 
 use crate::error::{Errno, Result};
 use std::alloc::Layout;
+use std::fmt::{self, Arguments, Write};
 use std::sync::Arc;
 
 /// `Box::new`, but a failed allocation is an error of the caller's.
@@ -94,6 +95,21 @@ pub(crate) fn try_copy(bytes: &[u8]) -> Result<Vec<u8>> {
     let mut copy = try_vec(bytes.len())?;
     copy.extend_from_slice(bytes);
     Ok(copy)
+}
+
+/// `format!`, or ENOMEM.
+pub(crate) fn try_format(text: Arguments<'_>) -> Result<String> {
+    struct Text(String);
+    impl Write for Text {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0.try_reserve(part.len()).map_err(|_| fmt::Error)?;
+            self.0.push_str(part);
+            Ok(())
+        }
+    }
+    let mut made = Text(String::new());
+    made.write_fmt(text).map_err(|_| Errno::ENOMEM)?;
+    Ok(made.0)
 }
 
 /// `push`, or ENOMEM.

@@ -4,6 +4,7 @@
 //! kept. So a fork in the middle leaves its child nothing to wait for.
 
 use crate::error::{Errno, Result};
+use crate::memory::try_box;
 use once_cell::race::OnceBox;
 
 /// For statics.
@@ -14,13 +15,21 @@ impl<T> Once<T> {
         Once(OnceBox::new())
     }
 
-    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> &T {
-        self.0.get_or_init(|| Box::new(make()))
+    /// Without memory to keep it the value is made anew by the next call.
+    pub(crate) fn get_or_init(&self, make: impl FnOnce() -> T) -> T
+    where
+        T: Copy,
+    {
+        if let Some(kept) = self.0.get() {
+            return *kept;
+        }
+        let value = make();
+        try_box(value).map_or(value, |fresh| *self.0.get_or_init(|| fresh))
     }
 
     /// A failure is not kept: the next call tries again.
     pub(crate) fn get_or_try_init(&self, make: impl FnOnce() -> Result<T>) -> Result<&T> {
-        self.0.get_or_try_init::<_, Errno>(|| make().map(Box::new))
+        self.0.get_or_try_init::<_, Errno>(|| make().and_then(try_box))
     }
 }
 
@@ -34,7 +43,7 @@ mod tests {
         assert_eq!(once.get_or_try_init(|| Err(Errno::ENOENT)), Err(Errno::ENOENT));
         assert_eq!(once.get_or_try_init(|| Ok(5)), Ok(&5));
         assert_eq!(once.get_or_try_init(|| Err(Errno::EIO)), Ok(&5));
-        assert_eq!(*once.get_or_init(|| 6), 5);
+        assert_eq!(once.get_or_init(|| 6), 5);
     }
 
     #[test]
@@ -42,7 +51,7 @@ mod tests {
         static ONCE: Once<usize> = Once::new();
         let seen: Vec<usize> = std::thread::scope(|scope| {
             let threads: Vec<_> =
-                (0..8).map(|number| scope.spawn(move || *ONCE.get_or_init(|| number))).collect();
+                (0..8).map(|number| scope.spawn(move || ONCE.get_or_init(|| number))).collect();
             threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
         });
         assert_eq!(seen.len(), 8);

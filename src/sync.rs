@@ -3,7 +3,7 @@
 #[cfg(not(all(loom, test)))]
 pub(crate) use crate::cell::UnsafeCell;
 #[cfg(not(all(loom, test)))]
-pub(crate) use parking_lot::Mutex;
+pub(crate) use crate::lock::Mutex;
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::hint::spin_loop as spin;
 #[cfg(not(all(loom, test)))]

@@ -47,7 +47,7 @@ pub(crate) fn watch(socket: &Arc<Socket>) {
 fn start() -> Option<Mailbox> {
     // SAFETY: no pointers.
     let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if event < 0 || thread::spawn_small("rs-connect", STACK, move || look_after(event)).is_err() {
+    if event < 0 || thread::spawn_small(c"rs-connect", STACK, move || look_after(event)).is_err() {
         fork::close(event);
         return None;
     }

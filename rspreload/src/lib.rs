@@ -31,6 +31,9 @@ mod cell;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;
+#[path = "../../src/memory.rs"]
+#[allow(dead_code)]
+mod memory;
 #[path = "../../src/rsocket/slot.rs"]
 mod slot;
 #[path = "../../src/rsocket/table.rs"]

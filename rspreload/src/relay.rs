@@ -70,7 +70,7 @@ pub(crate) fn watch(control: c_int) {
 fn start_keeper() -> Option<Keeper> {
     // SAFETY: no pointers.
     let event = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if event < 0 || thread::spawn_small("rs-children", STACK, move || keep(event)).is_err() {
+    if event < 0 || thread::spawn_small(c"rs-children", STACK, move || keep(event)).is_err() {
         fork::close(event);
         return None;
     }
@@ -148,7 +148,7 @@ impl Child {
 /// The last one to let go of a connection closes it, which may take a while: nobody waits for that.
 fn let_go(sockets: Vec<Arc<Socket>>) {
     if sockets.iter().any(|socket| Arc::strong_count(socket) == 1) {
-        let _ = thread::spawn_small("rs-close", STACK, move || {
+        let _ = thread::spawn_small(c"rs-close", STACK, move || {
             let _inside = Inside::enter();
             drop(sockets);
         });
@@ -172,7 +172,7 @@ fn relay(socket: Arc<Socket>) -> Result<c_int> {
 /// Starts the thread that moves bytes between a connection and our end of a pair, which it closes.
 pub(crate) fn start(socket: Arc<Socket>, own: c_int) -> Result<()> {
     ends::enter(own);
-    let started = thread::spawn_small("rs-relay", STACK, move || {
+    let started = thread::spawn_small(c"rs-relay", STACK, move || {
         let _inside = Inside::enter();
         if let Some(rsocket) = socket.rsocket() {
             carry(&socket, rsocket, own);

@@ -154,7 +154,7 @@ fn start_names(id: &Id, question: &Question<'_>) -> Result<()> {
     };
     let (key, ticket) = (id.key(), NEXT.fetch_add(1, Ordering::Relaxed));
     id.with(|state| state.begin_resolution(Resolution::Names(ticket)))?;
-    thread::spawn("rdmacm-names", move || answer(key.raw(), ticket, &question)).inspect_err(|_| {
+    thread::spawn(c"rdmacm-names", move || answer(key.raw(), ticket, &question)).inspect_err(|_| {
         id.with(|state| state.set_resolution(Resolution::None));
     })
 }

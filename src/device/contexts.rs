@@ -5,12 +5,13 @@
 #![allow(unsafe_code)]
 
 use super::{registry, shared::Device};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
+use crate::memory::try_box;
 use rdma_sys::ibv_context;
 use std::alloc::Layout;
-use std::sync::Arc;
 
-type Owners = Vec<Arc<Device>>;
+type Owners = Vec<Counted<Device>>;
 
 fn layout(count: usize) -> Result<Layout> {
     // One word for the owners, the contexts, a NULL.
@@ -19,7 +20,7 @@ fn layout(count: usize) -> Result<Layout> {
 
 /// A NULL-terminated array of the contexts of all devices, and their number.
 pub(crate) fn open_contexts() -> Result<(*mut *mut ibv_context, usize)> {
-    let mut owners: Box<Owners> = Box::new(registry::openable()?);
+    let mut owners: Box<Owners> = try_box(registry::openable()?)?;
     owners.retain(|device| device.context().is_ok());
     let count = owners.len();
     // SAFETY: the layout is not empty; all `count + 2` words are written.

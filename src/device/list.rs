@@ -7,6 +7,7 @@
 use crate::error::{Errno, Result};
 use crate::fork;
 use rdma_sys::ibv_device;
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::ptr::NonNull;
 
@@ -78,15 +79,15 @@ impl Identity {
 /// Name of a device, for messages.
 ///
 /// # Safety
-/// `device` is an entry of a held list.
-pub(super) unsafe fn name_of(device: *mut ibv_device) -> String {
+/// `device` is an entry of a list that is held for as long as the name is used.
+pub(super) unsafe fn name_of<'a>(device: *mut ibv_device) -> Cow<'a, str> {
     // SAFETY: by contract; the name is a C string inside the device.
     let name = unsafe { rdma_sys::ibv_get_device_name(device) };
     if name.is_null() {
-        return String::new();
+        return Cow::default();
     }
     // SAFETY: as above.
-    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(name) }.to_string_lossy()
 }
 
 #[cfg(test)]

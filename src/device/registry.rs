@@ -8,17 +8,17 @@
 
 use super::list::{DeviceList, Identity};
 use super::shared::Device;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::fork;
-use crate::memory::try_box;
-use parking_lot::RwLock;
+use crate::lock::RwLock;
+use crate::memory::{try_box, try_vec};
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 struct Registry {
     generation: u32,
-    devices: RwLock<Vec<Arc<Device>>>,
+    devices: RwLock<Vec<Counted<Device>>>,
 }
 
 static REGISTRY: AtomicPtr<Registry> = AtomicPtr::new(ptr::null_mut());
@@ -47,21 +47,19 @@ fn registry() -> Result<&'static Registry> {
 }
 
 /// Reads the list of the system and takes over what is new, drops what is gone.
-fn refresh(registry: &Registry) -> Result<Vec<Arc<Device>>> {
-    let list = Arc::new(DeviceList::read()?);
-    let mut gone = Vec::new();
+fn refresh(registry: &Registry) -> Result<Vec<Counted<Device>>> {
+    let list = Counted::try_new(DeviceList::read()?)?;
     let mut devices = registry.devices.write();
-    let mut current = Vec::new();
-    current.try_reserve(list.entries().len()).map_err(|_| Errno::ENOMEM)?;
+    let mut current = try_vec(list.entries().len())?;
+    let mut snapshot = try_vec(list.entries().len())?;
     for &entry in list.entries() {
         // An entry is the same device exactly when it is the same pointer: libibverbs keeps its
         // device structs for as long as one list or context refers to them, and we hold one.
-        let known = devices.iter().find(|device| device.is(entry)).map(Arc::clone);
-        current.push(known.unwrap_or_else(|| Arc::new(Device::new(&list, entry))));
+        let known = devices.iter().find(|device| device.is(entry)).map(Counted::clone);
+        current.push(known.map_or_else(|| Counted::try_new(Device::new(&list, entry)), Ok)?);
     }
-    let snapshot = current.clone();
-    gone.append(&mut devices);
-    *devices = current;
+    snapshot.extend_from_slice(&current);
+    let gone = std::mem::replace(&mut *devices, current);
     drop(devices);
     // Closing a device may sleep: after the lock.
     drop(gone);
@@ -78,10 +76,10 @@ pub(crate) fn require_any() -> Result<()> {
 }
 
 /// The device that the kernel means, open.
-pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
+pub(crate) fn find(identity: &Identity) -> Result<Counted<Device>> {
     let registry = registry()?;
-    let matching = |devices: &[Arc<Device>]| {
-        devices.iter().find(|device| device.identity().matches(identity)).map(Arc::clone)
+    let matching = |devices: &[Counted<Device>]| {
+        devices.iter().find(|device| device.identity().matches(identity)).map(Counted::clone)
     };
     let known = matching(&registry.devices.read());
     let device = match known {
@@ -94,29 +92,29 @@ pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
 
 /// Lets go of a device whose removal was announced. A kernel without a way to take devices from their
 /// users waits with the removal until the last has closed it.
-pub(crate) fn retire(device: &Arc<Device>) {
+pub(crate) fn retire(device: &Counted<Device>) {
     let Ok(registry) = registry() else { return };
     let mut devices = registry.devices.write();
-    let place = devices.iter().position(|known| Arc::ptr_eq(known, device));
+    let place = devices.iter().position(|known| Counted::is_same(known, device));
     let gone = place.map(|place| devices.swap_remove(place));
     drop(devices);
     drop(gone);
 }
 
 /// The ports of all devices that are connected to an InfiniBand fabric.
-pub(crate) fn infiniband_ports() -> Result<Vec<(Arc<Device>, u8)>> {
+pub(crate) fn infiniband_ports() -> Result<Vec<(Counted<Device>, u8)>> {
     let mut found = Vec::new();
     for device in openable()? {
         for port in device.active_infiniband_ports() {
             found.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-            found.push((Arc::clone(&device), port));
+            found.push((Counted::clone(&device), port));
         }
     }
     Ok(found)
 }
 
 /// All devices that can be opened now, in the order of the system.
-pub(super) fn openable() -> Result<Vec<Arc<Device>>> {
+pub(super) fn openable() -> Result<Vec<Counted<Device>>> {
     let mut devices = refresh(registry()?)?;
     devices.retain(|device| device.context().is_ok());
     if devices.is_empty() { Err(Errno::ENODEV) } else { Ok(devices) }

@@ -6,13 +6,15 @@
 #![allow(unsafe_code)]
 
 use super::list::{DeviceList, Identity, name_of};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
+use crate::lock::RwLock;
 use crate::log;
+use crate::memory::try_vec;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
 use once_cell::sync::OnceCell;
-use parking_lot::RwLock;
 use rdma_sys::{ibv_device, ibv_port_state};
-use std::sync::Arc;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LINK_LAYER_INFINIBAND: u8 = 1;
@@ -36,7 +38,7 @@ pub(crate) struct Device {
     /// number at once.
     users: AtomicUsize,
     shared: RwLock<Shared>,
-    list: Arc<DeviceList>,
+    list: Counted<DeviceList>,
 }
 
 /// What the ids on a device share while there are any.
@@ -52,7 +54,7 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    pub(super) fn new(list: &Arc<DeviceList>, entry: *mut ibv_device) -> Device {
+    pub(super) fn new(list: &Counted<DeviceList>, entry: *mut ibv_device) -> Device {
         Device {
             entry,
             // SAFETY: an entry of the list that is held below.
@@ -60,7 +62,7 @@ impl Device {
             opened: OnceCell::new(),
             users: AtomicUsize::new(0),
             shared: RwLock::default(),
-            list: Arc::clone(list),
+            list: Counted::clone(list),
         }
     }
 
@@ -72,7 +74,7 @@ impl Device {
         self.identity
     }
 
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> Cow<'_, str> {
         let _held = &self.list;
         // SAFETY: an entry of the held list.
         unsafe { name_of(self.entry) }
@@ -230,13 +232,12 @@ impl Drop for Device {
 
 fn describe(context: Context) -> Result<Opened> {
     let device = context.query_device()?;
-    let ports = (1..=device.phys_port_cnt)
-        .map(|port| {
-            let attr = context.query_port(port)?;
-            // Old providers leave the link layer open; they only know InfiniBand.
-            Ok(matches!(attr.link_layer, LINK_LAYER_INFINIBAND | LINK_LAYER_UNSPECIFIED))
-        })
-        .collect::<Result<Vec<bool>>>()?;
+    let mut ports = try_vec(usize::from(device.phys_port_cnt))?;
+    for port in 1..=device.phys_port_cnt {
+        let attr = context.query_port(port)?;
+        // Old providers leave the link layer open; they only know InfiniBand.
+        ports.push(matches!(attr.link_layer, LINK_LAYER_INFINIBAND | LINK_LAYER_UNSPECIFIED));
+    }
     let limit = |value: libc::c_int| value.clamp(0, 255) as u8;
     Ok(Opened {
         context,
@@ -248,18 +249,18 @@ fn describe(context: Context) -> Result<Opened> {
 
 /// An id's use of a device: keeps it open and the shared domain alive.
 pub(crate) struct Binding {
-    device: Arc<Device>,
+    device: Counted<Device>,
     domain: ProtectionDomain,
 }
 
 impl Binding {
-    pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
+    pub(crate) fn new(device: Counted<Device>) -> Result<Binding> {
         device.context()?;
         let domain = device.join_domain()?;
         Ok(Binding { device, domain })
     }
 
-    pub(crate) fn device(&self) -> &Arc<Device> {
+    pub(crate) fn device(&self) -> &Counted<Device> {
         &self.device
     }
 

@@ -4,16 +4,16 @@
 //! `Channel` starts with the public struct, so a pointer to it is one to the channel.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::lock::Mutex;
 use crate::memory::try_box;
 use crate::types::rdma_event_channel;
 use crate::uapi;
-use parking_lot::Mutex;
 use std::mem::offset_of;
 use std::os::fd::{IntoRawFd, RawFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -31,14 +31,14 @@ pub(crate) struct DeviceFile {
 }
 
 impl DeviceFile {
-    fn open() -> Result<Arc<DeviceFile>> {
+    fn open() -> Result<Counted<DeviceFile>> {
         let fd = uapi::open()?.into_raw_fd();
-        Ok(Arc::new(DeviceFile {
+        Counted::try_new(DeviceFile {
             fd,
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
             owner: Owner::current(),
-        }))
+        })
     }
 
     /// The descriptor, for a command: EBADF when closed, EPERM in a fork's child.
@@ -96,7 +96,7 @@ impl Drop for DeviceFile {
 #[repr(C)]
 pub(crate) struct Channel {
     public: rdma_event_channel,
-    file: Arc<DeviceFile>,
+    file: Counted<DeviceFile>,
 }
 
 const _: () = assert!(offset_of!(Channel, public) == 0);
@@ -136,7 +136,7 @@ impl Channel {
         (&raw const self.public).cast_mut()
     }
 
-    pub(crate) fn file(&self) -> &Arc<DeviceFile> {
+    pub(crate) fn file(&self) -> &Counted<DeviceFile> {
         &self.file
     }
 }

@@ -6,20 +6,20 @@
 
 use super::{IDS, Id, State};
 use crate::acknowledge::Acknowledgements;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile, Message};
 use crate::index::Key;
+use crate::lock::Mutex;
 use crate::memory::try_box;
 use crate::multicast;
 use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, rdma_port_space};
 use crate::uapi::{self, abi};
 use libc::c_void;
-use parking_lot::Mutex;
 use rdma_sys::ibv_qp_type;
 use std::mem::MaybeUninit;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Makes an id in the kernel and here. Without a channel it gets one of its own and is synchronous.
@@ -41,7 +41,7 @@ pub(crate) fn create(
         (None, None) => return Err(Errno::EINVAL),
     };
     let fd = used.file().fd()?;
-    let id = allocate(used.as_c(), Arc::clone(used.file()), context, port_space, qp_type)?;
+    let id = allocate(used.as_c(), Counted::clone(used.file()), context, port_space, qp_type)?;
     id.synchronous.store(own_channel.is_some(), Ordering::Release);
     id.with(|state| state.own_channel = own_channel);
     let made = uapi::call(
@@ -96,7 +96,7 @@ pub(crate) fn child_of(listener: &Id, handle: u32) -> Result<&'static Id> {
 
 fn allocate(
     channel: *mut rdma_event_channel,
-    file: Arc<DeviceFile>,
+    file: Counted<DeviceFile>,
     context: *mut c_void,
     port_space: rdma_port_space,
     qp_type: ibv_qp_type::Type,

@@ -1,10 +1,10 @@
 //! Moves an id to another event channel.
 
 use super::Id;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::Channel;
 use crate::uapi::{self, abi};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Id {
@@ -29,7 +29,7 @@ impl Id {
             (None, None) => return Err(Errno::EINVAL),
         };
         let public_channel = target.as_c();
-        let file = Arc::clone(target.file());
+        let file = Counted::clone(target.file());
         let fd = file.fd()?;
         let (answer, before) = {
             // Over the command, which waits for nothing: events are read in the new channel as soon as

@@ -21,22 +21,22 @@ pub use query::fuzz_path_record;
 
 use crate::acknowledge::Acknowledgements;
 use crate::addrinfo::Resolution;
+use crate::counted::Counted;
 use crate::device::Binding;
 use crate::error::{Errno, Result};
 use crate::event::{Channel, DeviceFile};
 use crate::index::{Hold, Key, Table};
+use crate::lock::Mutex;
 use crate::memory::Seldom;
 use crate::multicast::Membership;
 use crate::types::{port_of, rdma_cm_event, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain};
 use libc::c_void;
-use parking_lot::Mutex;
 use pin::Pins;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_sa_path_rec};
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// All ids of the process, by the number that the kernel gives back in events.
@@ -50,7 +50,7 @@ pub(crate) struct Id {
     /// The kernel's number; zero is a number too.
     handle: AtomicU32,
     /// Where commands go; another one after migrate.
-    file: Mutex<Arc<DeviceFile>>,
+    file: Mutex<Counted<DeviceFile>>,
     /// Made without a channel: calls wait for their event.
     synchronous: AtomicBool,
     acknowledgements: Acknowledgements,
@@ -132,8 +132,8 @@ impl Id {
         self.key
     }
 
-    pub(crate) fn file(&self) -> Arc<DeviceFile> {
-        Arc::clone(&self.file.lock())
+    pub(crate) fn file(&self) -> Counted<DeviceFile> {
+        Counted::clone(&self.file.lock())
     }
 
     /// Where to send a command.

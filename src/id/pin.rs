@@ -5,8 +5,8 @@
 #![allow(unsafe_code)]
 
 use super::Id;
+use crate::lock::{Condvar, Mutex};
 use crate::verbs::QueuePair;
-use parking_lot::{Condvar, Mutex};
 use std::ops::Deref;
 
 #[derive(Default)]

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::Id;
+use crate::counted::Counted;
 use crate::device::{self, Binding, Device, Identity};
 use crate::error::{Errno, Result};
 use crate::memory::try_collect;
@@ -14,7 +15,6 @@ use crate::verbs::XrcDomain;
 use libc::sockaddr_storage;
 use rdma_sys::{ibv_gid, ibv_sa_path_rec};
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 
 /// "Exactly" in the selector fields of path records.
 const EXACTLY: u8 = 2;
@@ -114,9 +114,13 @@ impl Id {
         Ok(())
     }
 
-    fn device(&self) -> Result<Arc<Device>> {
+    fn device(&self) -> Result<Counted<Device>> {
         self.with(|state| {
-            state.binding.as_ref().map(|binding| Arc::clone(binding.device())).ok_or(Errno::EINVAL)
+            state
+                .binding
+                .as_ref()
+                .map(|binding| Counted::clone(binding.device()))
+                .ok_or(Errno::EINVAL)
         })
     }
 

@@ -15,7 +15,7 @@ pub(crate) const MAX_INLINE: u32 = 4096;
 const MAX_POLLING_MICROSECONDS: u64 = 1_000_000;
 
 /// What a new rsocket starts with.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Config {
     pub(crate) receive_buffer: u32,
     pub(crate) send_buffer: u32,
@@ -74,7 +74,7 @@ impl Config {
 }
 
 /// The configuration of this process.
-pub(crate) fn get() -> &'static Config {
+pub(crate) fn get() -> Config {
     static CONFIG: Once<Config> = Once::new();
     CONFIG.get_or_init(|| {
         if !Path::new(FOLDER).is_dir() {

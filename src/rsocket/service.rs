@@ -12,10 +12,10 @@ use super::timers::Timers;
 use super::wait::{Wake, Waker};
 use crate::error::{Errno, Result};
 use crate::fork;
+use crate::lock::Mutex;
 use crate::memory::try_box;
 use crate::thread;
 use once_cell::sync::OnceCell;
-use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -71,7 +71,7 @@ fn find_or_make() -> Result<&'static Service> {
 }
 
 fn start(service: &'static Service) -> Result<()> {
-    thread::spawn_small("rsocket", STACK_SIZE, || service.run())
+    thread::spawn_small(c"rsocket", STACK_SIZE, || service.run())
 }
 
 impl Service {

@@ -10,9 +10,9 @@
 
 use crate::error::{Errno, Result};
 use crate::fork;
+use crate::lock::Mutex;
 use crate::memory::try_arc;
 use libc::{c_int, pollfd};
-use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

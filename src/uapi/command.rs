@@ -140,7 +140,7 @@ pub(crate) fn call_into<Q: Query>(
 /// such a kernel says so, while an older one says EINVAL, as to everything that is wrong.
 pub(crate) fn takes_events(fd: RawFd) -> bool {
     static ANSWER: Once<bool> = Once::new();
-    *ANSWER.get_or_init(|| {
+    ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
         !matches!(
             quietly(|| submit(fd, &Frame { header: header::<abi::WriteCmEvent>(0), body: probe })),

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
+use crate::memory::{try_copy, try_vec};
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
@@ -59,7 +60,7 @@ pub(super) fn char_device(client: &str) -> Result<CharDevice> {
     if set != 0 {
         return Err(Errno::last());
     }
-    let question = question(client);
+    let question = question(client)?;
     // SAFETY: the buffer is live and of the given size.
     let sent =
         unsafe { libc::send(socket.as_raw_fd(), question.as_ptr().cast(), question.len(), 0) };
@@ -74,10 +75,10 @@ pub(super) fn char_device(client: &str) -> Result<CharDevice> {
     parse(&answer[..length])
 }
 
-fn question(client: &str) -> Vec<u8> {
+fn question(client: &str) -> Result<Vec<u8>> {
     let attribute_size = 4 + client.len() + 1;
     let total = HEADER_SIZE + attribute_size.next_multiple_of(4);
-    let mut message = Vec::with_capacity(total);
+    let mut message = try_vec(total)?;
     message.extend((total as u32).to_ne_bytes());
     message.extend(MESSAGE_TYPE.to_ne_bytes());
     message.extend(NLM_F_REQUEST.to_ne_bytes());
@@ -86,7 +87,7 @@ fn question(client: &str) -> Vec<u8> {
     message.extend(ATTR_CHARDEV_TYPE.to_ne_bytes());
     message.extend(client.as_bytes());
     message.resize(total, 0);
-    message
+    Ok(message)
 }
 
 #[cfg(any(test, fuzzing))]
@@ -115,7 +116,7 @@ fn parse(message: &[u8]) -> Result<CharDevice> {
         match u16::from_ne_bytes([kind_low, kind_high]) & ATTR_TYPE_MASK {
             ATTR_CHARDEV_NAME => {
                 let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
-                name = std::str::from_utf8(text).ok().map(str::to_owned);
+                name = String::from_utf8(try_copy(text)?).ok();
             }
             ATTR_CHARDEV => device = value.first_chunk().map(|v| u64::from_ne_bytes(*v)),
             ATTR_CHARDEV_ABI => abi = value.first_chunk().map(|v| u64::from_ne_bytes(*v)),
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn question_is_padded_to_four() {
-        let message = question("rdma_cm");
+        let message = question("rdma_cm").unwrap_or_default();
         assert_eq!(message.len(), 28);
         assert_eq!(message[..4], 28_u32.to_ne_bytes());
         assert_eq!(&message[20..28], b"rdma_cm\0");

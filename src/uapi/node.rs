@@ -3,19 +3,21 @@
 use super::netlink;
 use crate::error::{Errno, Result};
 use crate::log;
+use crate::memory::try_format;
 use crate::once::Once;
 use std::fs::{File, OpenOptions};
+use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::{Path, PathBuf};
 
 const CLIENT: &str = "rdma_cm";
 const DEVICE_DIRECTORY: &str = "/dev/infiniband";
-const SYSFS: &str = "/sys/class/misc/rdma_cm";
+const SYSFS_DEVICE: &str = "/sys/class/misc/rdma_cm/dev";
+const SYSFS_ABI: &str = "/sys/class/misc/rdma_cm/abi_version";
 const ABI_VERSIONS: std::ops::RangeInclusive<u64> = 3..=4;
 
 struct Node {
-    path: PathBuf,
+    path: String,
     /// Kernel's number of the device, where it told.
     device: Option<u64>,
 }
@@ -27,22 +29,19 @@ pub(crate) fn open() -> Result<OwnedFd> {
     open_node(&node.path, node.device)
         .or_else(|error| {
             // In a container the node may only exist by number.
-            let by_number = node
-                .device
-                .map(|device| format!("/dev/char/{}:{}", libc::major(device), libc::minor(device)));
-            match by_number {
-                Some(path) if error == Errno::ENOENT => {
-                    open_node(Path::new(&path), node.device).map_err(|_| error)
-                }
-                _ => Err(error),
-            }
+            let Some(device) = node.device.filter(|_| error == Errno::ENOENT) else {
+                return Err(error);
+            };
+            let (major, minor) = (libc::major(device), libc::minor(device));
+            let path = try_format(format_args!("/dev/char/{major}:{minor}"))?;
+            open_node(&path, node.device).map_err(|_| error)
         })
         .inspect_err(|error| {
-            log::line(format_args!("cannot open {}: {error}", node.path.display()));
+            log::line(format_args!("cannot open {}: {error}", node.path));
         })
 }
 
-fn open_node(path: &Path, device: Option<u64>) -> Result<OwnedFd> {
+fn open_node(path: &str, device: Option<u64>) -> Result<OwnedFd> {
     // std opens with O_CLOEXEC.
     let file: File = OpenOptions::new().read(true).write(true).open(path)?;
     if let Some(expected) = device {
@@ -55,19 +54,17 @@ fn open_node(path: &Path, device: Option<u64>) -> Result<OwnedFd> {
 }
 
 fn find() -> Result<Node> {
-    let directory = Path::new(DEVICE_DIRECTORY);
+    let path = |name: &str| try_format(format_args!("{DEVICE_DIRECTORY}/{name}"));
     let (node, abi) = match netlink::char_device(CLIENT) {
         Ok(answer) => {
-            let node = Node {
-                path: directory.join(&answer.name),
-                device: Some(device_number(answer.device)),
-            };
+            let node =
+                Node { path: path(&answer.name)?, device: Some(device_number(answer.device)) };
             (node, answer.abi)
         }
         // Kernels before 5.1, or a network namespace without RDMA.
         Err(_) => (
-            Node { path: directory.join(CLIENT), device: sysfs_device() },
-            sysfs_number("abi_version"),
+            Node { path: path(CLIENT)?, device: sysfs(SYSFS_DEVICE, device_in) },
+            sysfs(SYSFS_ABI, |text| text.parse().ok()),
         ),
     };
     match abi {
@@ -87,14 +84,17 @@ fn device_number(kernel: u64) -> u64 {
     libc::makedev(major as u32, minor as u32)
 }
 
-fn sysfs_device() -> Option<u64> {
-    let text = std::fs::read_to_string(Path::new(SYSFS).join("dev")).ok()?;
-    let (major, minor) = text.trim().split_once(':')?;
+/// "major:minor".
+fn device_in(text: &str) -> Option<u64> {
+    let (major, minor) = text.split_once(':')?;
     Some(libc::makedev(major.parse().ok()?, minor.parse().ok()?))
 }
 
-fn sysfs_number(file: &str) -> Option<u64> {
-    std::fs::read_to_string(Path::new(SYSFS).join(file)).ok()?.trim().parse().ok()
+/// What a short file says, without the end of its line.
+fn sysfs<T>(path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+    let mut text = [0; 32];
+    let length = File::open(path).ok()?.read(&mut text).ok()?;
+    parse(std::str::from_utf8(&text[..length]).ok()?.trim())
 }
 
 #[cfg(test)]

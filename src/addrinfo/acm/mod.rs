@@ -75,11 +75,10 @@ fn next_transaction() -> u64 {
 
 fn own_limit() -> Option<Duration> {
     static LIMIT: Once<Duration> = Once::new();
-    let limit = LIMIT.get_or_init(|| {
+    Some(LIMIT.get_or_init(|| {
         let value = std::env::var("RDMACM_IBACM_TIMEOUT_MS").ok();
         value.and_then(|value| parse_limit(&value)).unwrap_or(DEFAULT_LIMIT)
-    });
-    Some(*limit)
+    }))
 }
 
 fn parse_limit(value: &str) -> Option<Duration> {

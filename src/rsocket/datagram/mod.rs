@@ -23,6 +23,7 @@ use super::waiting::{Source, identity};
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::lock::Mutex;
 use crate::memory::try_arc;
 use crate::types::SocketAddress;
 use crate::verbs::AddressHandle;
@@ -30,7 +31,6 @@ use libc::{
     POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, c_int, c_short,
 };
 pub(crate) use lookup::Lookup;
-use parking_lot::Mutex;
 use peers::{Key, Peers};
 use port::{Arrival, Port};
 use std::collections::VecDeque;

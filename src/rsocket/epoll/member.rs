@@ -2,10 +2,10 @@
 
 use super::Set;
 use super::ready::Entry;
+use crate::lock::Mutex;
 use crate::rsocket::socket::Socket;
 use crate::rsocket::wait::Wake;
 use crate::sync::AtomicBool;
-use parking_lot::Mutex;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Weak};
 

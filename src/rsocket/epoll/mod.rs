@@ -15,6 +15,7 @@ use super::socket::{self, Socket};
 use super::wait::{Wake, Waker};
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
+use crate::lock::Mutex;
 use crate::memory::try_arc;
 use crate::sync::AtomicBool as ListedFlag;
 pub(super) use kernel::Epoll;
@@ -22,7 +23,6 @@ use libc::{
     EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLIN, c_int, epoll_event,
 };
 use member::{Found, Interest, Member, event_of_bits};
-use parking_lot::Mutex;
 use ready::{ReadyList, Signal};
 use std::collections::HashMap;
 use std::os::fd::RawFd;

@@ -49,7 +49,8 @@ $(OUT)/$(REAL): $(ARCHIVE) $(MAP)
 	ln -sf $(REAL) $(OUT)/$(SONAME)
 	ln -sf $(SONAME) $(OUT)/librdmacm.so
 
-# The preload library: the same way, with exactly the calls that it takes from libc. No SONAME: nothing links it.
+# The preload library: the same way, with exactly the calls that it takes from libc. No SONAME: nothing links it. It
+# finds the librdmacm that it was built or installed with, unless LD_LIBRARY_PATH names another.
 $(PRELOAD_ARCHIVE): FORCE
 	$(CARGO) build --release --locked -p rspreload --target-dir target $(if $(TARGET),--target $(TARGET))
 
@@ -58,6 +59,7 @@ $(OUT)/$(PRELOAD): $(PRELOAD_ARCHIVE) $(PRELOAD_MAP) $(OUT)/$(REAL)
 	    -Wl,--whole-archive $(PRELOAD_ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections \
 	    -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed -Wl,--strip-debug \
 	    -Wl,--no-undefined-version -Wl,--version-script=$(PRELOAD_MAP) \
+	    -Wl,--enable-new-dtags '-Wl,-rpath,$$ORIGIN/..:$$ORIGIN' \
 	    -static-libgcc -L$(OUT) -lrdmacm -lgcc_eh -lc
 	mv $@.part $@
 

@@ -275,8 +275,7 @@ enum {
  *   ENODEV: the machine has no RDMA device.
  *   ENOENT: the rdma_cm device is not there; the kernel module rdma_ucm may not be loaded.
  *   ENOMEM: out of memory.
- *   ENOSYS: the kernel has no RDMA, or speaks a version of the interface that the library does
- *       not know.
+ *   ENOSYS: the kernel speaks a version of the interface that the library does not know.
  *   ENXIO: the node in /dev/infiniband is another device.
  *
  * Notes:
@@ -831,7 +830,6 @@ int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval,
  * Errors:
  *   ENODEV: there is no RDMA device that can be opened.
  *   ENOMEM: out of memory.
- *   ENOSYS: the kernel has no RDMA.
  *   Other values are the kernel's or the device's.
  *
  * Notes:

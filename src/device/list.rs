@@ -30,7 +30,11 @@ impl DeviceList {
         let mut count = 0;
         // SAFETY: a live counter.
         let entries = unsafe { rdma_sys::ibv_get_device_list(&mut count) };
-        let entries = NonNull::new(entries).ok_or_else(Errno::last)?;
+        let entries = NonNull::new(entries).ok_or_else(|| match Errno::last() {
+            // What libibverbs calls a kernel without RDMA: such a machine has no device.
+            Errno::ENOSYS => Errno::ENODEV,
+            error => error,
+        })?;
         Ok(DeviceList { entries, count: usize::try_from(count).unwrap_or(0) })
     }
 

@@ -55,7 +55,7 @@ fn refresh(registry: &Registry) -> Result<Vec<Counted<Device>>> {
     for &entry in list.entries() {
         // An entry is the same device exactly when it is the same pointer: libibverbs keeps its
         // device structs for as long as one list or context refers to them, and we hold one.
-        let known = devices.iter().find(|device| device.is(entry)).map(Counted::clone);
+        let known = devices.iter().find(|device| device.is(entry)).cloned();
         current.push(known.map_or_else(|| Counted::try_new(Device::new(&list, entry)), Ok)?);
     }
     snapshot.extend_from_slice(&current);
@@ -79,7 +79,7 @@ pub(crate) fn require_any() -> Result<()> {
 pub(crate) fn find(identity: &Identity) -> Result<Counted<Device>> {
     let registry = registry()?;
     let matching = |devices: &[Counted<Device>]| {
-        devices.iter().find(|device| device.identity().matches(identity)).map(Counted::clone)
+        devices.iter().find(|device| device.identity().matches(identity)).cloned()
     };
     let known = matching(&registry.devices.read());
     let device = match known {

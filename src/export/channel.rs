@@ -28,8 +28,7 @@ use libc::{c_char, c_int};
 /// - `ENODEV`: the machine has no RDMA device.
 /// - `ENOENT`: the rdma_cm device is not there; the kernel module rdma_ucm may not be loaded.
 /// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: the kernel has no RDMA, or speaks a version of the interface that the library
-///   does not know.
+/// - `ENOSYS`: the kernel speaks a version of the interface that the library does not know.
 /// - `ENXIO`: the node in /dev/infiniband is another device.
 ///
 /// # Notes

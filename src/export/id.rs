@@ -574,7 +574,6 @@ pub unsafe extern "C" fn rdma_set_option(
 ///
 /// - `ENODEV`: there is no RDMA device that can be opened.
 /// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: the kernel has no RDMA.
 ///
 /// Other values are the kernel's or the device's.
 ///

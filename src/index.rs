@@ -10,7 +10,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::{Errno, Result};
-use crate::lock;
+use crate::futex;
 use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -196,7 +196,7 @@ impl<T> Table<T> {
         let mut state = slot.state.fetch_and(!LIVE, Ordering::AcqRel) & !LIVE;
         while state & HOLDS != 0 {
             // SAFETY: half of a slot, which lives for ever.
-            unsafe { lock::sleep(slot.holds(), state as u32, None) };
+            unsafe { futex::sleep(slot.holds(), state as u32, None) };
             state = slot.state.load(Ordering::Acquire);
         }
         self.push_free(key.slot(), slot);
@@ -284,7 +284,7 @@ impl<T> Drop for Hold<T> {
     fn drop(&mut self) {
         let before = self.slot.state.fetch_sub(1, Ordering::AcqRel);
         if before & HOLDS == 1 && before & LIVE == 0 {
-            lock::wake(self.slot.holds(), libc::c_int::MAX);
+            futex::wake(self.slot.holds(), libc::c_int::MAX);
         }
     }
 }

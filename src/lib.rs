@@ -48,6 +48,7 @@ pub mod error;
 mod event;
 pub mod export;
 mod fork;
+mod futex;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod id;

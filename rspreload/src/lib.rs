@@ -31,6 +31,8 @@ mod cell;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;
+#[path = "../../src/futex.rs"]
+mod futex;
 #[path = "../../src/memory.rs"]
 #[allow(dead_code)]
 mod memory;

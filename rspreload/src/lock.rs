@@ -2,10 +2,10 @@
 //! holder's process is in the word.
 //!
 //! # Safety
-//! The value is reached through a guard alone, of which there is one at a time in a process. futex(2) on
-//! the word itself.
+//! The value is reached through a guard alone, of which there is one at a time in a process.
 #![allow(unsafe_code)]
 
+use crate::futex;
 use crate::process;
 use std::cell::UnsafeCell;
 use std::ops::{Deref, DerefMut};
@@ -53,20 +53,12 @@ impl<T> Lock<T> {
                     .compare_exchange(seen, awaited, Ordering::Relaxed, Ordering::Relaxed)
                     .is_ok();
             if marked {
-                self.sleep(awaited);
+                // SAFETY: the word lives as long as the lock.
+                unsafe { futex::sleep(self.word.as_ptr(), awaited, None) };
                 // There may be other sleepers, whom we have to wake.
                 own |= AWAITED;
             }
         }
-    }
-
-    fn sleep(&self, seen: u32) {
-        let null = std::ptr::null::<libc::timespec>();
-        let operation = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
-        crate::error::quietly(|| {
-            // SAFETY: the word lives as long as the lock.
-            unsafe { libc::syscall(libc::SYS_futex, self.word.as_ptr(), operation, seen, null) }
-        });
     }
 }
 
@@ -90,11 +82,7 @@ impl<T> Drop for Guard<'_, T> {
     fn drop(&mut self) {
         let word = &self.0.word;
         if word.swap(FREE, Ordering::Release) & AWAITED != 0 {
-            let operation = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
-            crate::error::quietly(|| {
-                // SAFETY: only the address counts.
-                unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, 1) }
-            });
+            futex::wake(word.as_ptr(), 1);
         }
     }
 }

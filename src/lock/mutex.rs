@@ -4,7 +4,7 @@
 //! A guard exists only while its word says so, one at a time.
 #![allow(unsafe_code)]
 
-use super::{sleep, wake};
+use crate::futex::{sleep, wake};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

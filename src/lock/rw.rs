@@ -4,7 +4,7 @@
 //! Guards exist only while the word counts them.
 #![allow(unsafe_code)]
 
-use super::{sleep, wake};
+use crate::futex::{sleep, wake};
 use std::cell::UnsafeCell;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

@@ -102,9 +102,18 @@ struct Frame<C> {
     body: C,
 }
 
+impl<C: Command> Frame<C> {
+    #[inline]
+    fn new(body: C, out_size: usize) -> Frame<C> {
+        const { assert!(size_of::<C>() <= u16::MAX as usize) };
+        let (in_size, out_size) = (size_of::<C>() as u16, out_size as u16);
+        Frame { header: abi::Header { cmd: C::NUMBER, in_size, out_size }, body }
+    }
+}
+
 /// Submits a command that has no answer.
 pub(crate) fn send<C: Command>(fd: RawFd, body: C) -> Result<()> {
-    write(fd, body, 0)
+    write(fd, &Frame::new(body, 0))
 }
 
 /// As `send`, for a large command: it is filled where it is sent from, out of zeros.
@@ -112,9 +121,9 @@ pub(crate) fn send_filled<C: Command + FromZeros>(
     fd: RawFd,
     fill: impl FnOnce(&mut C) -> Result<()>,
 ) -> Result<()> {
-    let mut frame = Frame { header: header::<C>(0), body: C::new_zeroed() };
+    let mut frame = Frame::new(C::new_zeroed(), 0);
     fill(&mut frame.body)?;
-    submit(fd, &frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
+    write(fd, &frame)
 }
 
 /// Submits a command and returns its answer.
@@ -133,7 +142,7 @@ pub(crate) fn call_into<Q: Query>(
     response: &mut Q::Response,
 ) -> Result<()> {
     body.set_response(&raw mut *response as u64);
-    write(fd, body, size_of::<Q::Response>())
+    write(fd, &Frame::new(body, size_of::<Q::Response>()))
 }
 
 /// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. To an id that does not exist
@@ -142,10 +151,8 @@ pub(crate) fn takes_events(fd: RawFd) -> bool {
     static ANSWER: Once<bool> = Once::new();
     ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
-        !matches!(
-            quietly(|| submit(fd, &Frame { header: header::<abi::WriteCmEvent>(0), body: probe })),
-            Err(Errno::EINVAL | Errno::ENOSYS)
-        )
+        let answer = quietly(|| submit(fd, &Frame::new(probe, 0)));
+        !matches!(answer, Err(Errno::EINVAL | Errno::ENOSYS))
     })
 }
 
@@ -154,14 +161,8 @@ pub(crate) fn unless_unknown(fd: RawFd, error: Errno) -> Errno {
     if error == Errno::EINVAL && !takes_events(fd) { Errno::ENOSYS } else { error }
 }
 
-fn write<C: Command>(fd: RawFd, body: C, out_size: usize) -> Result<()> {
-    let frame = Frame { header: header::<C>(out_size), body };
-    submit(fd, &frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
-}
-
-fn header<C: Command>(out_size: usize) -> abi::Header {
-    const { assert!(size_of::<C>() <= u16::MAX as usize) };
-    abi::Header { cmd: C::NUMBER, in_size: size_of::<C>() as u16, out_size: out_size as u16 }
+fn write<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
+    submit(fd, frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
 }
 
 fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {

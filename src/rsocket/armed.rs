@@ -1,7 +1,9 @@
 //! Whether a completion queue was asked for an event that has not been seen yet.
 //!
-//! A sleeper asks, looks once more, and sleeps on the descriptor of the events. Any thread may take the
-//! event; who takes it wakes the others, who saw it too, or slept through it.
+//! A sleeper asks, looks once more, and sleeps on the descriptor of the events. What woke it is left
+//! there while it uses what has come: the event is taken before the next one is asked for, when nobody
+//! waits for an answer. Any thread may take it; who does wakes the others, who saw it too, or slept
+//! through it.
 
 use crate::error::Result;
 use crate::verbs::CompletionQueue;
@@ -25,28 +27,54 @@ impl Notifier for CompletionQueue {
     }
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Idle,
+    Asked,
+    /// Something has come since: the event waits, or is about to. Only a guess, because what came may
+    /// have been there before the question.
+    Due,
+}
+
 /// See the module text.
 #[derive(Default)]
-pub(super) struct Armed(bool);
+pub(super) struct Armed(State);
 
 impl Armed {
     /// Asks, if that has not been done; a look must follow before any sleep.
     pub(super) fn arm(&mut self, queue: &impl Notifier) -> Result<()> {
-        if !self.0 {
+        if self.0 == State::Idle {
             queue.arm()?;
-            self.0 = true;
+            self.0 = State::Asked;
         }
         Ok(())
     }
 
     pub(super) fn is_armed(&self) -> bool {
-        self.0
+        self.0 != State::Idle
+    }
+
+    /// Something has come.
+    #[inline]
+    pub(super) fn expect_event(&mut self) {
+        if self.0 == State::Asked {
+            self.0 = State::Due;
+        }
+    }
+
+    /// Takes the event that is due. False when there is none, or not yet.
+    pub(super) fn take_due(&mut self, queue: &impl Notifier) -> bool {
+        self.0 == State::Due && self.take_event(queue)
     }
 
     /// Takes the event. False when there is none: another thread was first.
     pub(super) fn take_event(&mut self, queue: &impl Notifier) -> bool {
         let taken = queue.take_event().is_ok();
-        self.0 &= !taken;
+        self.0 = match self.0 {
+            State::Asked | State::Due if !taken => State::Asked,
+            _ => State::Idle,
+        };
         taken
     }
 }
@@ -95,15 +123,41 @@ mod loom_tests {
             });
         }
 
+        /// Whether there is a message for this sleeper.
+        fn look(&self) -> bool {
+            self.socket(|(armed, arrived)| {
+                let found = self.world(|world| std::mem::take(&mut world.completions));
+                if found > 0 {
+                    armed.expect_event();
+                }
+                *arrived += found;
+                arrived.checked_sub(1).map(|left| *arrived = left).is_some()
+            })
+        }
+
+        /// Takes the event that is due and wakes the others.
+        fn take_due(&self, own: usize) -> bool {
+            self.socket(|(armed, _)| {
+                let taken = armed.take_due(self);
+                if taken {
+                    self.world(|world| {
+                        for (other, woken) in world.woken.iter_mut().enumerate() {
+                            *woken |= other != own;
+                        }
+                    });
+                }
+                taken
+            })
+        }
+
         /// As `waiting::sleep_until`: arms, looks, sleeps until there is a message for this sleeper.
         fn receive(&self, own: usize) {
             loop {
+                if self.take_due(own) && self.look() {
+                    return;
+                }
                 self.socket(|(armed, _)| assert!(armed.arm(self).is_ok()));
-                let got = self.socket(|(_, arrived)| {
-                    *arrived += self.world(|world| std::mem::take(&mut world.completions));
-                    arrived.checked_sub(1).map(|left| *arrived = left).is_some()
-                });
-                if got {
+                if self.look() {
                     return;
                 }
                 let mut world = self.world.lock().unwrap_or_else(|_| unreachable!());
@@ -114,15 +168,10 @@ mod loom_tests {
                 let has_event = world.events > 0;
                 drop(world);
                 if has_event {
-                    self.socket(|(armed, _)| {
-                        if armed.take_event(self) {
-                            self.world(|world| {
-                                for (other, woken) in world.woken.iter_mut().enumerate() {
-                                    *woken |= other != own;
-                                }
-                            });
-                        }
-                    });
+                    self.socket(|(armed, _)| armed.expect_event());
+                }
+                if self.look() {
+                    return;
                 }
             }
         }

@@ -143,26 +143,21 @@ fn sleep(
         // Something that nobody asked for: armed anew, then looked at, for what came in between.
         for (watched, kind) in watched[1..].iter_mut().zip(places) {
             if let Place::Rsocket(socket) = kind {
-                watched.fd = socket.as_source()?.arm()?;
+                watched.fd = socket.as_source()?.arm(identity_of(waker))?;
             }
         }
         ready = look(fds, places)?;
     }
 }
 
-/// Takes the events that ended a sleep and looks at their sockets; at all, where it was the waker.
-fn woken(
-    fds: &mut [pollfd],
-    places: &[Place],
-    watched: &[pollfd],
-    waker: &Arc<Waker>,
-) -> Result<usize> {
+/// Looks at the sockets whose events ended a sleep; at all, where it was the waker.
+fn woken(fds: &mut [pollfd], places: &[Place], watched: &[pollfd], waker: &Waker) -> Result<usize> {
     let mut ready = 0;
     for ((place, kind), watched) in fds.iter_mut().zip(places).zip(&watched[1..]) {
         place.revents = match kind {
             Place::Ordinary => watched.revents,
             Place::Rsocket(socket) if watched.revents != 0 => {
-                socket.as_source()?.take_event(identity_of(waker));
+                socket.as_source()?.expect_event();
                 socket.readiness() & (place.events | ALWAYS)
             }
             Place::Rsocket(_) => 0,

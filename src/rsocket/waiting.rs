@@ -18,11 +18,17 @@ pub(super) trait Source {
     fn remove_waiter(&self, waiter: &Arc<dyn Wake>);
 
     /// Asks for an event with the next completion; the descriptor that tells of it, -1 where there is
-    /// none. Completions from before have no event.
-    fn arm(&self) -> Result<RawFd>;
+    /// none. Completions from before have no event. An event that is due is taken first.
+    fn arm(&self, own: *const ()) -> Result<RawFd>;
 
     /// Takes an event and wakes the other waiters: they saw it too, or slept through it.
     fn take_event(&self, own: *const ());
+
+    /// `take_event`, if something has come since it was asked for. Whether there was one.
+    fn take_due(&self, own: *const ()) -> bool;
+
+    /// The descriptor tells of an event, which is left for whoever sleeps next.
+    fn expect_event(&self);
 }
 
 /// A waiter is told of changes as long as this lives.
@@ -102,8 +108,15 @@ pub(super) fn sleep_until<R>(
     let borrowed = Borrowed::take()?;
     let waker = Arc::clone(borrowed.waker());
     let registered = Registration::new(source, waker.clone())?;
+    let own = identity_of(&waker);
     let result = loop {
-        let events = match source.arm() {
+        // While it was taken the answer may have come.
+        if source.take_due(own) {
+            if let Some(result) = attempt() {
+                break result;
+            }
+        }
+        let events = match source.arm(own) {
             Ok(events) => events,
             Err(error) => break Err(error),
         };
@@ -123,7 +136,7 @@ pub(super) fn sleep_until<R>(
             waker.clear();
         }
         if fds[1].revents != 0 {
-            source.take_event(identity_of(&waker));
+            source.expect_event();
         }
         // Before an event is asked for again, which the next message would make without a sleeper.
         if let Some(result) = attempt() {

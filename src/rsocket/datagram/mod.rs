@@ -303,7 +303,7 @@ impl Source for Datagram {
 
     fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
         self.add_waiter(Arc::clone(&waiter))?;
-        match self.arm() {
+        match self.arm(identity(&waiter)) {
             Ok(fd) => Ok((fd, self.readiness())),
             Err(error) => {
                 self.remove_waiter(&waiter);
@@ -316,8 +316,9 @@ impl Source for Datagram {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 
-    fn arm(&self) -> Result<RawFd> {
+    fn arm(&self, own: *const ()) -> Result<RawFd> {
         let mut inner = self.inner.lock();
+        inner.take_events(Port::take_due, own);
         let is_closing = inner.closed;
         for port in &mut inner.ports {
             port.arm(is_closing)?;
@@ -330,16 +331,29 @@ impl Source for Datagram {
     }
 
     fn take_event(&self, own: *const ()) {
-        let mut inner = self.inner.lock();
-        let mut taken = false;
-        for port in &mut inner.ports {
-            taken |= port.take_event();
+        self.inner.lock().take_events(Port::take_event, own);
+    }
+
+    fn take_due(&self, own: *const ()) -> bool {
+        self.inner.lock().take_events(Port::take_due, own)
+    }
+
+    fn expect_event(&self) {
+        for port in &mut self.inner.lock().ports {
+            port.expect_event();
         }
+    }
+}
+
+impl Inner {
+    fn take_events(&mut self, event: impl Fn(&mut Port) -> bool, own: *const ()) -> bool {
+        let taken = self.ports.iter_mut().fold(false, |taken, port| event(port) | taken);
         if taken {
-            for waiter in inner.waiters.iter().filter(|waiter| identity(waiter) != own) {
+            for waiter in self.waiters.iter().filter(|waiter| identity(waiter) != own) {
                 waiter.wake();
             }
         }
+        taken
     }
 }
 

@@ -131,14 +131,19 @@ impl Port {
     /// keeps the slot.
     pub(super) fn progress(&mut self, mut arrived: impl FnMut(Arrival, &[u8; 64]) -> bool) {
         let Port { departures, in_use, free, .. } = self;
-        departures.drain(|completion| {
+        let has_left = departures.drain(|completion| {
             let slot = completion.id as u32;
             if let Some(handle) = in_use.get_mut(slot as usize) {
                 *handle = None;
                 free.push(slot);
             }
         });
-        self.arrivals.drain(|completion| self.arrived(completion, &mut arrived));
+        if has_left {
+            departures.armed.expect_event();
+        }
+        if self.arrivals.drain(|completion| self.arrived(completion, &mut arrived)) {
+            self.arrivals.armed.expect_event();
+        }
     }
 
     fn arrived(
@@ -222,6 +227,15 @@ impl Port {
         // Both, whatever the first says; one that was not asked has none.
         (self.departures.armed.is_armed() && self.departures.take()) | self.arrivals.take()
     }
+
+    pub(super) fn take_due(&mut self) -> bool {
+        self.departures.take_due() | self.arrivals.take_due()
+    }
+
+    pub(super) fn expect_event(&mut self) {
+        self.departures.armed.expect_event();
+        self.arrivals.armed.expect_event();
+    }
 }
 
 /// A completion queue and its events.
@@ -238,8 +252,16 @@ impl Events {
         Ok(Events { queue, fd, armed: Armed::default() })
     }
 
-    fn drain(&self, mut each: impl FnMut(&Completion)) {
-        while self.queue.poll::<BATCH>(&mut each) == Ok(BATCH) {}
+    /// Whether there was any.
+    fn drain(&self, mut each: impl FnMut(&Completion)) -> bool {
+        let mut any = false;
+        loop {
+            let found = self.queue.poll::<BATCH>(&mut each);
+            any |= found.is_ok_and(|found| found > 0);
+            if found != Ok(BATCH) {
+                return any;
+            }
+        }
     }
 
     fn arm(&mut self) -> Result<()> {
@@ -249,6 +271,10 @@ impl Events {
     /// Takes an event. False where there was none.
     fn take(&mut self) -> bool {
         self.armed.take_event(&self.queue)
+    }
+
+    fn take_due(&mut self) -> bool {
+        self.armed.take_due(&self.queue)
     }
 }
 

@@ -132,7 +132,8 @@ impl Set {
     pub(super) fn watch(&self, member: &Member, socket: &Socket) {
         // First the lock: what is asked for before may be old when another thread has watched meanwhile.
         let mut watched = member.watched.lock();
-        let Ok(fd) = socket.as_source().and_then(|source| source.arm()) else { return };
+        let own = std::ptr::from_ref(member).cast();
+        let Ok(fd) = socket.as_source().and_then(|source| source.arm(own)) else { return };
         if *watched == fd {
             return;
         }

@@ -98,6 +98,9 @@ impl Link {
                     break;
                 }
             };
+            if count > 0 {
+                self.armed.expect_event();
+            }
             for completion in found.drain(..) {
                 self.completed(&completion);
             }
@@ -189,6 +192,15 @@ impl Link {
     /// Takes the event that made the descriptor readable. False when another thread was first.
     pub(super) fn take_event(&mut self) -> bool {
         self.armed.take_event(self.endpoint.queue())
+    }
+
+    /// Takes the event of what has come since it was asked for.
+    pub(super) fn take_due(&mut self) -> bool {
+        self.armed.take_due(self.endpoint.queue())
+    }
+
+    pub(super) fn expect_event(&mut self) {
+        self.armed.expect_event();
     }
 
     pub(super) fn send_control(&mut self, message: Message) -> bool {

@@ -21,7 +21,7 @@ impl Source for Stream {
     fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        let fd = inner.arm()?;
+        let fd = inner.arm(identity(&waiter))?;
         inner.waiters.push(waiter);
         Ok((fd, inner.look()))
     }
@@ -30,24 +30,28 @@ impl Source for Stream {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 
-    fn arm(&self) -> Result<RawFd> {
-        self.inner.lock().arm()
+    fn arm(&self, own: *const ()) -> Result<RawFd> {
+        self.inner.lock().arm(own)
     }
 
     fn take_event(&self, own: *const ()) {
-        let mut inner = self.inner.lock();
-        if inner.link.as_mut().is_some_and(Link::take_event) {
-            for waiter in &inner.waiters {
-                if identity(waiter) != own {
-                    waiter.wake();
-                }
-            }
+        self.inner.lock().take_event(Link::take_event, own);
+    }
+
+    fn take_due(&self, own: *const ()) -> bool {
+        self.inner.lock().take_event(Link::take_due, own)
+    }
+
+    fn expect_event(&self) {
+        if let Some(link) = &mut self.inner.lock().link {
+            link.expect_event();
         }
     }
 }
 
 impl Inner {
-    fn arm(&mut self) -> Result<RawFd> {
+    fn arm(&mut self, own: *const ()) -> Result<RawFd> {
+        self.take_event(Link::take_due, own);
         match (self.phase, &mut self.link) {
             (Phase::Connected, Some(link)) => {
                 link.arm()?;
@@ -55,6 +59,16 @@ impl Inner {
             }
             _ => Ok(-1),
         }
+    }
+
+    fn take_event(&mut self, event: impl FnOnce(&mut Link) -> bool, own: *const ()) -> bool {
+        let taken = self.link.as_mut().is_some_and(event);
+        if taken {
+            for waiter in self.waiters.iter().filter(|waiter| identity(waiter) != own) {
+                waiter.wake();
+            }
+        }
+        taken
     }
 }
 

@@ -19,6 +19,7 @@ mod epoll;
 mod flow;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
+mod looking;
 mod owned_id;
 mod poll;
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! rpoll: rsockets and ordinary descriptors in one array.
 //!
-//! An array that a thread knows is a `standing_set`. Otherwise first a look at everything; then, with rsockets in the array, looks for as long as polling_time
-//! says; then sleep on the sockets' completion events, on the ordinary descriptors, and on a waker of
-//! our own that everything else uses.
+//! An array that a thread knows is a `standing_set`. Otherwise first a look at everything; then, with
+//! rsockets in the array, looks for a while (`looking`); then sleep on the sockets' completion events, on
+//! the ordinary descriptors, and on a waker of our own that everything else uses.
 //!
 //! # Safety
 //! poll(2) on the caller's array is left to the kernel; here only copies of it are used. getrlimit(2).
 #![allow(unsafe_code)]
 
-use super::config;
+use super::looking::Looking;
 use super::socket::{self, Socket};
 use super::standing_set;
 use super::wait::{self, Borrowed, Deadline, Waker};
@@ -55,21 +55,26 @@ pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
     if !places.iter().any(|place| matches!(place, Place::Rsocket(_))) {
         return wait::poll_until(fds, deadline);
     }
-    let start = Instant::now();
-    loop {
+    let ready = look(fds, &places)?;
+    if ready > 0 || wait::has_passed(deadline) {
+        return Ok(ready);
+    }
+    let looking = Looking::start();
+    while looking.again() {
         let ready = look(fds, &places)?;
-        if ready > 0 || wait::has_passed(deadline) {
+        if ready > 0 {
+            looking.found();
             return Ok(ready);
         }
-        if start.elapsed() >= config::get().polling_time {
-            break;
+        if wait::has_passed(deadline) {
+            return Ok(0);
         }
-        std::hint::spin_loop();
     }
     let borrowed = Borrowed::take()?;
     let waker = Arc::clone(borrowed.waker());
     let result = sleep(fds, &places, &waker, deadline);
     drop(waker);
+    looking.slept();
     result
 }
 

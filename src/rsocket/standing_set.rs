@@ -6,8 +6,8 @@
 //! cost, and nothing for idle ones. Ordinary descriptors stay with poll(2), which alone knows when a
 //! number has come to mean another file.
 
-use super::config;
 use super::epoll::Set;
+use super::looking::Looking;
 use super::poll::ALWAYS;
 use super::socket::{self, Socket};
 use super::wait::{self, Deadline};
@@ -18,7 +18,6 @@ use libc::{EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, POLLIN, c_short, epoll_e
 use std::cell::RefCell;
 use std::os::fd::RawFd;
 use std::sync::{Arc, Weak};
-use std::time::Instant;
 
 /// Arrays with fewer rsockets are looked at one by one.
 const MANY: usize = 16;
@@ -79,29 +78,32 @@ impl StandingSet {
             self.forget();
             return None;
         }
-        let start = Instant::now();
+        let looking = Looking::start();
         loop {
             if !self.is_current() {
                 self.forget();
                 return None;
             }
             // Those that had something to tell last time are looked at for a while.
-            let spins = set.has_listed()
-                && start.elapsed() < config::get().polling_time
-                && !wait::has_passed(deadline);
-            let mut found = self.tell(&set, fds, spins);
-            if found == 0 && spins {
-                std::hint::spin_loop();
+            let looks_again = set.has_listed() && looking.again() && !wait::has_passed(deadline);
+            let mut found = self.tell(&set, fds, looks_again);
+            if found == 0 && looks_again {
                 continue;
             }
+            let sleeps = found == 0;
             // What only the kernel knows; without a sleep if there is something to tell already.
-            let until = if found > 0 { wait::deadline_ms(0) } else { deadline };
+            let until = if sleeps { deadline } else { wait::deadline_ms(0) };
             match wait::poll_until(&mut self.watched, until).and_then(|_| self.take(&set, fds)) {
                 Ok(more) => found += more,
                 Err(_) if found > 0 => {}
                 Err(error) => return Some(Err(error)),
             }
             if found > 0 || wait::has_passed(deadline) {
+                if sleeps {
+                    looking.slept();
+                } else {
+                    looking.found();
+                }
                 return Some(Ok(found));
             }
         }

@@ -1,6 +1,6 @@
 //! Waiting for something on one socket: look, look again for a while, then sleep.
 
-use super::config;
+use super::looking::Looking;
 use super::wait::{self, Borrowed, Deadline, Wake, Waker};
 use crate::error::{Errno, Result};
 use libc::{POLLIN, c_short, pollfd};
@@ -84,20 +84,23 @@ pub(super) fn wait_for<R>(
     patience: Patience,
     mut attempt: impl FnMut() -> Option<Result<R>>,
 ) -> Result<R> {
-    let start = Instant::now();
-    loop {
+    if let Some(result) = attempt() {
+        return result;
+    }
+    if patience.non_blocking {
+        return Err(Errno::EAGAIN);
+    }
+    let deadline = patience.limit.and_then(|limit| Instant::now().checked_add(limit));
+    let looking = Looking::start();
+    while looking.again() {
         if let Some(result) = attempt() {
+            looking.found();
             return result;
         }
-        if patience.non_blocking {
-            return Err(Errno::EAGAIN);
-        }
-        if start.elapsed() >= config::get().polling_time {
-            break;
-        }
-        std::hint::spin_loop();
     }
-    sleep_until(source, patience.limit.and_then(|limit| start.checked_add(limit)), attempt)
+    let result = sleep_until(source, deadline, attempt);
+    looking.slept();
+    result
 }
 
 pub(super) fn sleep_until<R>(

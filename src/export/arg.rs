@@ -6,11 +6,11 @@
 
 use crate::conn::Parameters;
 use crate::error::{Errno, Result};
-use crate::rsocket::{Buffers, Deadline};
+use crate::rsocket::{Buffers, Limit};
 use crate::types::{SocketAddress, rdma_conn_param};
 use libc::{c_char, c_int, c_void, iovec, sockaddr, socklen_t, timeval};
 use std::ffi::CStr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A place for a result.
 ///
@@ -135,18 +135,18 @@ pub(super) unsafe fn array<'a, T>(start: *mut T, count: usize) -> Result<&'a mut
     Ok(unsafe { std::slice::from_raw_parts_mut(start, count) })
 }
 
-/// When select is to end.
+/// How long select waits.
 ///
 /// # Safety
 /// NULL or readable.
-pub(super) unsafe fn deadline(time: *const timeval) -> Result<Deadline> {
+pub(super) unsafe fn limit(time: *const timeval) -> Result<Limit> {
     // SAFETY: by contract.
-    let Some(time) = (unsafe { time.as_ref() }) else { return Ok(None) };
+    let Some(time) = (unsafe { time.as_ref() }) else { return Ok(Limit::NONE) };
     let seconds = u64::try_from(time.tv_sec).map_err(|_| Errno::EINVAL)?;
     let micros = u64::try_from(time.tv_usec).map_err(|_| Errno::EINVAL)?;
     // The kernel carries over more than a second of microseconds, too.
     let limit = Duration::from_secs(seconds).checked_add(Duration::from_micros(micros));
-    Ok(limit.and_then(|limit| Instant::now().checked_add(limit)))
+    Ok(Limit::from(limit))
 }
 
 /// The value of an option.

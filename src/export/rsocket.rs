@@ -966,7 +966,7 @@ pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -
     // SAFETY: an array of `nfds` places, by the C contract.
     let ready = checked
         .and_then(|()| unsafe { arg::array(fds, nfds as usize) })
-        .and_then(|fds| rsocket::poll(fds, rsocket::deadline_ms(timeout)));
+        .and_then(|fds| rsocket::poll(fds, rsocket::Limit::milliseconds(timeout)));
     ready.map(|count| count as c_int).into_c()
 }
 
@@ -1014,10 +1014,9 @@ pub unsafe extern "C" fn rselect(
     timeout: *mut timeval,
 ) -> c_int {
     // SAFETY: sets and a time, each valid or NULL.
-    let (sets, deadline) = unsafe {
-        ([readfds.as_mut(), writefds.as_mut(), exceptfds.as_mut()], arg::deadline(timeout))
-    };
-    let ready = deadline.and_then(|deadline| rsocket::select(nfds, sets, deadline));
+    let (sets, limit) =
+        unsafe { ([readfds.as_mut(), writefds.as_mut(), exceptfds.as_mut()], arg::limit(timeout)) };
+    let ready = limit.and_then(|limit| rsocket::select(nfds, sets, limit));
     ready.map(|count| count as c_int).into_c()
 }
 
@@ -1546,7 +1545,9 @@ pub unsafe extern "C" fn repoll_wait(
         .map_err(|_| Errno::EINVAL)
         .and_then(|count| unsafe { arg::array(events, count) });
     let ready = find(epfd).and_then(|set| {
-        set.as_set()?.wait(events?, rsocket::deadline_ms(timeout)).map(|count| count as c_int)
+        set.as_set()?
+            .wait(events?, rsocket::Limit::milliseconds(timeout))
+            .map(|count| count as c_int)
     });
     ready.into_c()
 }

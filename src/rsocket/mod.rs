@@ -44,4 +44,4 @@ pub(crate) use poll::{check_count, poll};
 #[cfg(test)]
 pub(crate) use random::Random;
 pub(crate) use select::select;
-pub(crate) use wait::{Deadline, deadline_ms};
+pub(crate) use wait::Limit;

@@ -11,12 +11,12 @@
 use super::looking::Looking;
 use super::socket::{self, Socket};
 use super::standing_set;
-use super::wait::{self, Borrowed, Deadline, Waker};
+use super::wait::{self, Borrowed, Deadline, Limit, Waker};
 use super::waiting::{Registration, identity_of};
 use crate::error::{Errno, Result};
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, c_short, pollfd};
+use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::Instant;
 
 /// Events that are told whether or not they were asked for.
 pub(super) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
@@ -42,21 +42,24 @@ pub(crate) fn check_count(count: u64) -> Result<()> {
 }
 
 /// Fills `revents`; the number of places with events.
-pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
-    if let Some(result) = standing_set::poll(fds, deadline) {
+pub(crate) fn poll(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
+    if let Some(result) = standing_set::poll(fds, limit) {
         return result;
     }
+    if let Some(ready) = look_at_rsockets(fds) {
+        return Ok(ready);
+    }
+    let deadline = limit.begin();
     let mut places = crate::memory::try_vec(fds.len())?;
-    places.extend(fds.iter().map(|place| match socket::lookup(place.fd) {
-        Some(socket) if socket.as_source().is_ok() => Place::Rsocket(socket),
-        // A set's descriptor is one that the kernel can poll.
-        _ => Place::Ordinary,
+    places.extend(fds.iter().map(|place| match rsocket(place.fd) {
+        Some(socket) => Place::Rsocket(socket),
+        None => Place::Ordinary,
     }));
     if !places.iter().any(|place| matches!(place, Place::Rsocket(_))) {
         return wait::poll_until(fds, deadline);
     }
     let ready = look(fds, &places)?;
-    if ready > 0 || wait::has_passed(deadline) {
+    if ready > 0 || deadline.has_passed() {
         return Ok(ready);
     }
     let looking = Looking::start();
@@ -66,7 +69,7 @@ pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
             looking.found();
             return Ok(ready);
         }
-        if wait::has_passed(deadline) {
+        if deadline.has_passed() {
             return Ok(0);
         }
     }
@@ -76,6 +79,25 @@ pub(crate) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
     drop(waker);
     looking.slept();
     result
+}
+
+/// What rpoll itself has to look at. A set's descriptor is one that the kernel can poll.
+pub(super) fn rsocket(fd: RawFd) -> Option<Arc<Socket>> {
+    socket::lookup(fd).filter(|socket| socket.as_source().is_ok())
+}
+
+/// A look at an array that is all rsockets, which needs nothing but the array: how many of its places are
+/// ready. None when there are none, or there is more to look at.
+fn look_at_rsockets(fds: &mut [pollfd]) -> Option<usize> {
+    let mut ready = 0;
+    for place in fds {
+        place.revents = 0;
+        if place.fd >= 0 {
+            place.revents = rsocket(place.fd)?.readiness() & (place.events | ALWAYS);
+            ready += usize::from(place.revents != 0);
+        }
+    }
+    (ready > 0).then_some(ready)
 }
 
 /// What is true now, without waiting.
@@ -102,7 +124,7 @@ fn look_at_ordinary(fds: &mut [pollfd], places: &[Place]) -> Result<usize> {
     let is_ordinary = |kind: &Place| matches!(kind, Place::Ordinary);
     let mut copy = crate::memory::try_vec(fds.len())?;
     copy.extend(fds.iter().zip(places).filter(|(_, kind)| is_ordinary(kind)).map(|(fd, _)| *fd));
-    let ready = wait::poll_until(&mut copy, Some(Instant::now()))?;
+    let ready = wait::poll_until(&mut copy, Deadline::Now)?;
     let ordinary = fds.iter_mut().zip(places).filter(|(_, kind)| is_ordinary(kind));
     for ((place, _), copy) in ordinary.zip(copy) {
         place.revents = copy.revents;
@@ -134,7 +156,7 @@ fn sleep(
         ready += usize::from(place.revents != 0);
     }
     loop {
-        if ready > 0 || wait::has_passed(deadline) {
+        if ready > 0 || deadline.has_passed() {
             return Ok(ready);
         }
         if wait::poll_until(&mut watched, deadline)? == 0 {

@@ -8,9 +8,9 @@
 
 use super::epoll::Set;
 use super::looking::Looking;
-use super::poll::ALWAYS;
+use super::poll::{ALWAYS, rsocket};
 use super::socket::{self, Socket};
-use super::wait::{self, Deadline};
+use super::wait::{self, Deadline, Limit};
 use crate::error::Result;
 use crate::fork;
 use crate::memory::try_push;
@@ -54,17 +54,17 @@ thread_local! {
 
 /// The result of polling an array that is known; None for one that is not, whose descriptors are to be
 /// looked at one by one.
-pub(super) fn poll(fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usize>> {
+pub(super) fn poll(fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
     if fds.len() < MANY {
         return None;
     }
     // Not there at a thread's end, and in use when a signal handler polls, too.
-    let polled = STANDING.try_with(|standing| standing.try_borrow_mut().ok()?.poll(fds, deadline));
+    let polled = STANDING.try_with(|standing| standing.try_borrow_mut().ok()?.poll(fds, limit));
     polled.ok().flatten()
 }
 
 impl StandingSet {
-    fn poll(&mut self, fds: &mut [pollfd], deadline: Deadline) -> Option<Result<usize>> {
+    fn poll(&mut self, fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
         let is_same = self.has_same(fds);
         if !is_same && !self.has_same_descriptors(fds) {
             self.remember(fds);
@@ -78,6 +78,7 @@ impl StandingSet {
             self.forget();
             return None;
         }
+        let deadline = limit.begin();
         let looking = Looking::start();
         loop {
             if !self.is_current() {
@@ -85,20 +86,20 @@ impl StandingSet {
                 return None;
             }
             // Those that had something to tell last time are looked at for a while.
-            let looks_again = set.has_listed() && looking.again() && !wait::has_passed(deadline);
+            let looks_again = set.has_listed() && looking.again() && !deadline.has_passed();
             let mut found = self.tell(&set, fds, looks_again);
             if found == 0 && looks_again {
                 continue;
             }
             let sleeps = found == 0;
             // What only the kernel knows; without a sleep if there is something to tell already.
-            let until = if sleeps { deadline } else { wait::deadline_ms(0) };
+            let until = if sleeps { deadline } else { Deadline::Now };
             match wait::poll_until(&mut self.watched, until).and_then(|_| self.take(&set, fds)) {
                 Ok(more) => found += more,
                 Err(_) if found > 0 => {}
                 Err(error) => return Some(Err(error)),
             }
-            if found > 0 || wait::has_passed(deadline) {
+            if found > 0 || deadline.has_passed() {
                 if sleeps {
                     looking.slept();
                 } else {
@@ -157,7 +158,7 @@ impl StandingSet {
         }
         self.changes = changes;
         self.generation = fork::generation();
-        let rsockets = self.places.iter().filter(|place| lookup(place.fd).is_some()).count();
+        let rsockets = self.places.iter().filter(|place| rsocket(place.fd).is_some()).count();
         if rsockets >= MANY {
             if let Ok(set) = Set::new(EPOLL_CLOEXEC) {
                 match self.fill(&set) {
@@ -176,7 +177,7 @@ impl StandingSet {
         self.told.clear();
         try_push(&mut self.watched, pollfd { fd: set.fd(), events: POLLIN, revents: 0 })?;
         for (index, (place, asked)) in self.places.iter_mut().zip(&self.array).enumerate() {
-            let Some(found) = lookup(place.fd) else {
+            let Some(found) = rsocket(place.fd) else {
                 try_push(&mut self.watched, *asked)?;
                 try_push(&mut self.ordinary, index)?;
                 continue;
@@ -195,7 +196,7 @@ impl StandingSet {
             return true;
         }
         self.changes = changes;
-        self.places.iter().all(|place| match (&place.socket, lookup(place.fd)) {
+        self.places.iter().all(|place| match (&place.socket, rsocket(place.fd)) {
             (Some(known), Some(found)) => std::ptr::eq(known.as_ptr(), &*found),
             (None, None) => true,
             _ => false,
@@ -244,11 +245,6 @@ impl StandingSet {
         }
         Ok(found)
     }
-}
-
-/// What rpoll itself has to look at.
-fn lookup(fd: RawFd) -> Option<Arc<Socket>> {
-    socket::lookup(fd).filter(|socket| socket.as_source().is_ok())
 }
 
 fn event(events: c_short, index: usize) -> epoll_event {

@@ -120,27 +120,67 @@ impl Drop for Borrowed {
     }
 }
 
-/// When a wait ends; `None` is never.
-pub(crate) type Deadline = Option<Instant>;
+/// A caller's time limit. It begins to run when a first look has found nothing, so that a call which
+/// finds something asks no clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Limit(Option<Duration>);
 
-/// A caller's milliseconds; negative means no limit.
-pub(crate) fn deadline_ms(milliseconds: c_int) -> Deadline {
-    let milliseconds = u64::try_from(milliseconds).ok()?;
-    Instant::now().checked_add(Duration::from_millis(milliseconds))
+impl From<Option<Duration>> for Limit {
+    fn from(time: Option<Duration>) -> Limit {
+        Limit(time)
+    }
 }
 
-pub(super) fn has_passed(deadline: Deadline) -> bool {
-    deadline.is_some_and(|deadline| Instant::now() >= deadline)
+impl Limit {
+    /// No limit.
+    pub(crate) const NONE: Limit = Limit(None);
+
+    /// A caller's milliseconds; negative means no limit.
+    pub(crate) fn milliseconds(milliseconds: c_int) -> Limit {
+        Limit(u64::try_from(milliseconds).ok().map(Duration::from_millis))
+    }
+
+    pub(super) fn begin(self) -> Deadline {
+        match self.0 {
+            Some(Duration::ZERO) => Deadline::Now,
+            Some(time) => Instant::now().checked_add(time).map_or(Deadline::Never, Deadline::At),
+            None => Deadline::Never,
+        }
+    }
+}
+
+/// When a wait ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Deadline {
+    Never,
+    /// After one look.
+    Now,
+    At(Instant),
+}
+
+impl Deadline {
+    pub(super) fn has_passed(self) -> bool {
+        match self {
+            Deadline::Never => false,
+            Deadline::Now => true,
+            Deadline::At(time) => Instant::now() >= time,
+        }
+    }
+
+    fn left(self) -> Option<Duration> {
+        match self {
+            Deadline::Never => None,
+            Deadline::Now => Some(Duration::ZERO),
+            Deadline::At(time) => Some(time.saturating_duration_since(Instant::now())),
+        }
+    }
 }
 
 /// poll(2) until a deadline that does not move, however often it is called: 0 when it has passed.
 pub(super) fn poll_until(fds: &mut [pollfd], deadline: Deadline) -> Result<usize> {
-    let limit = deadline.map(|deadline| {
-        let left = deadline.saturating_duration_since(Instant::now());
-        libc::timespec {
-            tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
-            tv_nsec: left.subsec_nanos().into(),
-        }
+    let limit = deadline.left().map(|left| libc::timespec {
+        tv_sec: libc::time_t::try_from(left.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: left.subsec_nanos().into(),
     });
     let limit = limit.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
     // SAFETY: live array, live or no time, no signal mask.
@@ -173,12 +213,12 @@ mod tests {
 
     #[test]
     fn deadlines_do_not_move() {
-        let deadline = deadline_ms(60);
+        let deadline = Limit::milliseconds(60).begin();
         let begin = Instant::now();
         let waker = Borrowed::take().map(|borrowed| Arc::clone(borrowed.waker()));
         let Ok(waker) = waker else { return };
         let mut rounds = 0;
-        while !has_passed(deadline) {
+        while !deadline.has_passed() {
             waker.wake();
             let mut fds = [pollfd { fd: waker.fd(), events: libc::POLLIN, revents: 0 }];
             let _ = poll_until(&mut fds, deadline);
@@ -187,8 +227,10 @@ mod tests {
         }
         let took = begin.elapsed();
         assert!(rounds > 10 && took >= Duration::from_millis(60));
-        assert_eq!(deadline_ms(-1), None);
-        assert!(has_passed(deadline_ms(0)));
+        assert_eq!(Limit::milliseconds(-1).begin(), Deadline::Never);
+        assert_eq!(Limit::milliseconds(0).begin(), Deadline::Now);
+        assert_eq!(Limit(Some(Duration::MAX)).begin(), Deadline::Never);
+        assert!(Deadline::Now.has_passed() && !Deadline::Never.has_passed());
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Waiting for something on one socket: look, look again for a while, then sleep.
 
 use super::looking::Looking;
-use super::wait::{self, Borrowed, Deadline, Wake, Waker};
+use super::wait::{self, Borrowed, Deadline, Limit, Wake, Waker};
 use crate::error::{Errno, Result};
 use libc::{POLLIN, c_short, pollfd};
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a sleeper needs of a socket.
 pub(super) trait Source {
@@ -90,7 +90,7 @@ pub(super) fn wait_for<R>(
     if patience.non_blocking {
         return Err(Errno::EAGAIN);
     }
-    let deadline = patience.limit.and_then(|limit| Instant::now().checked_add(limit));
+    let deadline = Limit::from(patience.limit).begin();
     let looking = Looking::start();
     while looking.again() {
         if let Some(result) = attempt() {
@@ -132,7 +132,7 @@ pub(super) fn sleep_until<R>(
             Ok(0) => break Err(Errno::EAGAIN),
             Ok(_) => {}
             // A limit turns restarting off, as with a socket's own.
-            Err(Errno::EINTR) if deadline.is_none() && wait::restarts_after_signal() => {}
+            Err(Errno::EINTR) if deadline == Deadline::Never && wait::restarts_after_signal() => {}
             Err(error) => break Err(error),
         }
         if fds[0].revents != 0 {

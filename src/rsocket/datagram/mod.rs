@@ -18,7 +18,7 @@ use super::config;
 use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
-use super::wait::Wake;
+use super::wait::{Limit, Wake};
 use super::waiting::{Source, identity};
 use crate::device;
 use crate::error::{Errno, Result};
@@ -273,9 +273,9 @@ impl Datagram {
             inner.closed = true;
             inner.wake();
         }
-        let limit = Instant::now() + CLOSE_LIMIT;
+        let deadline = Limit::from(Some(CLOSE_LIMIT)).begin();
         // Whatever ends the wait, there is nothing more to do about it.
-        let _ = super::waiting::sleep_until(self, Some(limit), || {
+        let _ = super::waiting::sleep_until(self, deadline, || {
             let mut inner = self.inner.lock();
             inner.progress();
             inner.ports.iter().all(Port::is_idle).then_some(Ok(()))

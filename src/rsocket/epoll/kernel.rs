@@ -69,11 +69,10 @@ impl Epoll {
         events: &mut [epoll_event],
         deadline: Deadline,
     ) -> Result<usize> {
-        if deadline.is_none() {
-            return self.wait(events, -1);
-        }
-        if wait::has_passed(deadline) {
-            return self.wait(events, 0);
+        match deadline {
+            Deadline::Never => return self.wait(events, -1),
+            Deadline::Now => return self.wait(events, 0),
+            Deadline::At(_) => {}
         }
         // ppoll counts finer than epoll_wait does.
         let mut fds = [libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 }];

@@ -50,6 +50,10 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
         self.list.lock().entries.is_empty()
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.list.lock().entries.len()
+    }
+
     /// Puts an entry on the list and wakes.
     pub(super) fn put(&self, entry: Arc<T>) {
         if entry.listed().swap(true, Ordering::AcqRel) {

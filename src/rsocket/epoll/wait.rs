@@ -5,7 +5,7 @@ use super::ready::Verdict;
 use super::{READY, Set, fd_of, is_ordinary};
 use crate::error::{Errno, Result};
 use crate::rsocket::socket::Socket;
-use crate::rsocket::wait::{self, Deadline};
+use crate::rsocket::wait::{Deadline, Limit};
 use libc::{
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLONESHOT, c_int,
     epoll_event,
@@ -13,7 +13,6 @@ use libc::{
 use std::os::fd::RawFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 pub(super) const ALWAYS: u32 = (EPOLLERR | EPOLLHUP) as u32;
 const EDGE: u32 = EPOLLET as u32;
@@ -23,31 +22,45 @@ const NOTHING: epoll_event = epoll_event { events: 0, u64: 0 };
 
 impl Set {
     /// Fills `events`; their number.
-    pub(crate) fn wait(&self, events: &mut [epoll_event], deadline: Deadline) -> Result<usize> {
+    pub(crate) fn wait(&self, events: &mut [epoll_event], limit: Limit) -> Result<usize> {
         if events.is_empty() || events.len() > c_int::MAX as usize / size_of::<epoll_event>() {
             return Err(Errno::EINVAL);
         }
         self.owner.check()?;
+        let mut deadline = None;
         loop {
             if self.is_closed.load(Ordering::Acquire) {
                 return Err(Errno::EBADF);
             }
+            if self.has_all_listed() {
+                let found = self.take_ready(events);
+                if found > 0 {
+                    return Ok(found);
+                }
+            }
+            let deadline = *deadline.get_or_insert_with(|| limit.begin());
             let found = if !self.ready.is_empty() && self.rsockets_first() {
                 let found = self.take_ready(events);
-                let until = if found > 0 { Some(Instant::now()) } else { deadline };
+                let until = if found > 0 { Deadline::Now } else { deadline };
                 let by_kernel = self.kernel_events(&mut events[found..], until);
                 // Nobody visits the list in this turn: what came on it has to wake the next.
                 self.ready.announce();
                 found + by_kernel?
             } else {
-                let until = if self.ready.is_empty() { deadline } else { Some(Instant::now()) };
+                let until = if self.ready.is_empty() { deadline } else { Deadline::Now };
                 let found = self.kernel_events(events, until)?;
                 found + self.take_ready(&mut events[found..])
             };
-            if found > 0 || (wait::has_passed(deadline) && self.ready.is_empty()) {
+            if found > 0 || (deadline.has_passed() && self.ready.is_empty()) {
                 return Ok(found);
             }
         }
+    }
+
+    /// The kernel knows of nothing else: a look at the list is a look at everything.
+    fn has_all_listed(&self) -> bool {
+        let listed = self.ready.len();
+        listed > 0 && listed == self.members.lock().len() && self.ordinary.lock().is_empty()
     }
 
     /// For a set that one thread has to itself: whether a look at its list may find something.
@@ -73,7 +86,7 @@ impl Set {
     /// For such a set: puts those whose completion events wait on the list. `room` is only for use.
     pub(in crate::rsocket) fn take_events(&self, room: &mut [epoll_event]) -> Result<()> {
         self.owner.check()?;
-        self.kernel_events(room, Some(Instant::now())).map(drop)
+        self.kernel_events(room, Deadline::Now).map(drop)
     }
 
     fn level_event(&self, member: &Member) -> Option<epoll_event> {
@@ -174,7 +187,7 @@ impl Set {
             if count < BATCH {
                 break;
             }
-            until = Some(Instant::now());
+            until = Deadline::Now;
         }
         Ok(found)
     }

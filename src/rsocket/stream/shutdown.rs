@@ -8,10 +8,11 @@ use super::link::Peer;
 use super::{Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::id::Id;
+use crate::rsocket::Limit;
 use crate::rsocket::waiting;
 use crate::rsocket::wire::Message;
 use libc::{SHUT_RD, SHUT_RDWR, SHUT_WR, c_int};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How long a close waits for what was sent, where SO_LINGER says nothing. Data is in the device by
 /// then; only a peer that does not answer at all makes this long.
@@ -67,7 +68,7 @@ impl Stream {
         };
         let Some(message) = message else { return };
         let mut told = false;
-        let deadline = Instant::now().checked_add(limit);
+        let deadline = Limit::from(Some(limit)).begin();
         // Whatever ends the wait, there is nothing more to do about it. A socket that is being closed
         // has ended the calls of others, but not this one.
         let _ = waiting::sleep_until(self, deadline, || {

@@ -3,12 +3,13 @@
 use super::link::Link;
 use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
+use crate::rsocket::Limit;
 use crate::rsocket::wait::Wake;
 use crate::rsocket::waiting::{self, Patience, Source, identity};
 use libc::c_short;
 use std::os::fd::RawFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 impl Source for Stream {
     fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()> {
@@ -91,7 +92,7 @@ impl Stream {
         limit: Option<Duration>,
         mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
     ) -> Result<R> {
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        let deadline = Limit::from(limit).begin();
         waiting::sleep_until(self, deadline, || self.try_once(&mut attempt))
     }
 

@@ -728,7 +728,7 @@ ssize_t rwritev(int socket, const struct iovec *iov, int iovcnt);
  *
  * Description:
  *   As poll. How long it looks at the queues before it sleeps is /etc/rdma/rsocket/polling_time, in
- *   microseconds.
+ *   microseconds (see rsocket(7)).
  *
  * Return value:
  *   The number of entries with revents set, 0 after the timeout, or -1 with errno.

@@ -18,8 +18,9 @@ choose_acceleration() {
 acceleration_arguments() {
   case $acceleration in
     kvm) printf '%s\n' -accel kvm -cpu host ;;
-    # Guest time follows the instructions: ratios do not move with the load of the machine.
-    icount) printf '%s\n' -accel tcg,thread=single -cpu max -icount shift=0,sleep=off ;;
+    # Guest time follows the instructions: figures do not move with the load of the machine. Idle, it follows
+    # the clock: while a file is read from the host, it must not run on to the next time limit.
+    icount) printf '%s\n' -accel tcg,thread=single -cpu max -icount shift=0,sleep=on ;;
     *) printf '%s\n' -accel tcg,thread=multi -cpu max ;;
   esac
 }

@@ -937,7 +937,7 @@ pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int
 /// # Description
 ///
 /// As poll. How long it looks at the queues before it sleeps is /etc/rdma/rsocket/polling_time,
-/// in microseconds.
+/// in microseconds (see rsocket(7)).
 ///
 /// # Return value
 ///

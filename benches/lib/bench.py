@@ -39,6 +39,7 @@ def build():
     compile_one("first", "first.c", "-ldl")
     compile_one("descriptors", "descriptors.c")
     compile_one("sockets", "sockets.c", *SYSTEM)
+    compile_one("messages", "messages.c", *SYSTEM)
 
 
 def environment(library, *preload):

@@ -144,6 +144,23 @@ def first(smoke):
     ]
 
 
+# Calls of a round, where there are several (BURST of messages.c).
+BURST = 8
+
+
+def messages(smoke):
+    rounds = 10 if smoke else 100
+    cost = defaultdict(dict)
+    for library in LIBRARIES:
+        for dump in callgrind.sections([OUT / "messages", rounds], environment(library, FAKE)):
+            if dump.name:
+                calls = rounds * (1 if " one" in dump.name else BURST)
+                cost[dump.name][library] = round((dump.own_of(OF_LIBRARY) + dump.libc_for(OF_LIBRARY)) / calls)
+    return [{"name": "messages", "title": "rsockets: instructions of a call, 64 bytes", "unit": "instructions",
+             "note": "The library's own and those of libc on its behalf; without stand-in. Nobody waits.",
+             "rows": [row(name, one["c"], one["ours"]) for name, one in cost.items()]}]
+
+
 def preloads():
     """The preload library of each side; the C library's lies beside its other files."""
     folder = subprocess.run(["cc", "-print-multiarch"], capture_output=True, text=True, check=True).stdout.strip()
@@ -164,4 +181,4 @@ def preload(smoke):
              "unit": "instructions", "rows": rows, "extra": {"plain": "the call without preload"}}]
 
 
-FIGURES = {"helpers": helpers, "manager": manager, "first": first, "preload": preload}
+FIGURES = {"helpers": helpers, "manager": manager, "first": first, "messages": messages, "preload": preload}

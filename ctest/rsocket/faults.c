@@ -198,6 +198,31 @@ static void transfers(void)
 	rclose(fds[1]);
 }
 
+static void *send_one(void *fd)
+{
+	rsend(*(int *)fd, "z", 1, 0);
+	return NULL;
+}
+
+/* A thread is in the middle of a call, which the child does not see the end of. */
+static void fork_in_a_call(void)
+{
+	int fds[2];
+	pthread_t thread;
+
+	pair(port++, fds);
+	script("hold verb:post_send");
+	pthread_create(&thread, NULL, send_one, &fds[0]);
+	usleep(200000);
+	CHECK_ALONE("a fork while another thread sends: rrecv", rrecv(fds[0], buf, 1, MSG_DONTWAIT), -1, EPERM);
+	CHECK_ALONE("a fork while another thread sends: rsend", rsend(fds[0], buf, 1, 0), -1, EPERM);
+	forget();
+	pthread_join(thread, NULL);
+	CHECK("a fork while another thread sends: the parent goes on", rrecv(fds[1], buf, 1, 0), 1, 0);
+	rclose(fds[0]);
+	rclose(fds[1]);
+}
+
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
@@ -217,5 +242,6 @@ int main(void)
 	connecting();
 	hostile_data();
 	transfers();
+	fork_in_a_call();
 	return finish();
 }

@@ -14,18 +14,33 @@ use libc::{
     socklen_t, timeval,
 };
 
-fn receive(fd: c_int, buffers: Result<Buffers<'_>>, flags: c_int) -> Result<Received> {
-    find(fd)?.receive(&mut buffers?, flags)
+/// Receives where the sender's address is not asked for.
+#[inline(always)]
+fn read<'a>(
+    fd: c_int,
+    buffers: impl FnOnce() -> Result<Buffers<'a>>,
+    flags: c_int,
+) -> Result<isize> {
+    find(fd)?.read(&mut buffers()?, flags).map(|count| count as isize)
 }
 
-fn send(
+fn receive<'a>(
     fd: c_int,
-    buffers: Result<Buffers<'_>>,
+    buffers: impl FnOnce() -> Result<Buffers<'a>>,
     flags: c_int,
-    to: Result<Option<SocketAddress>>,
+) -> Result<Received> {
+    find(fd)?.receive(&mut buffers()?, flags)
+}
+
+#[inline(always)]
+fn send<'a>(
+    fd: c_int,
+    buffers: impl FnOnce() -> Result<Buffers<'a>>,
+    flags: c_int,
+    to: impl FnOnce() -> Result<Option<SocketAddress>>,
 ) -> Result<isize> {
     let socket = find(fd)?;
-    socket.send(&mut buffers?, flags, to?.as_ref()).map(|count| count as isize)
+    socket.send(&mut buffers()?, flags, to()?.as_ref()).map(|count| count as isize)
 }
 
 /// Makes an rsocket.
@@ -408,8 +423,8 @@ pub unsafe extern "C" fn rclose(socket: c_int) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
-    let buffers = unsafe { Buffers::one(buf, len) };
-    receive(socket, buffers, flags).map(|received| received.count as isize).into_c()
+    let buffers = || unsafe { Buffers::one(buf, len) };
+    read(socket, buffers, flags).into_c()
 }
 
 /// Receives from an rsocket, with the sender's address.
@@ -467,7 +482,7 @@ pub unsafe extern "C" fn rrecvfrom(
     addrlen: *mut socklen_t,
 ) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
-    let buffers = unsafe { Buffers::one(buf, len) };
+    let buffers = || unsafe { Buffers::one(buf, len) };
     let received = receive(socket, buffers, flags).and_then(|received| {
         // SAFETY: places for an address and its length, or NULL.
         unsafe { arg::store_address(received.from.as_ref(), src_addr, addrlen) }?;
@@ -525,7 +540,7 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
     // SAFETY: a valid message header or NULL.
     let received = unsafe { arg::out(msg) }.and_then(|msg| {
         // SAFETY: by the C contract of the header.
-        let buffers = unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
+        let buffers = || unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
         let received = receive(socket, buffers, flags)?;
         msg.msg_flags = if received.truncated { libc::MSG_TRUNC } else { 0 };
         msg.msg_controllen = 0;
@@ -592,8 +607,8 @@ pub unsafe extern "C" fn rsend(
     flags: c_int,
 ) -> isize {
     // SAFETY: readable for `len` bytes, by the C contract.
-    let buffers = unsafe { Buffers::one(buf.cast_mut(), len) };
-    send(socket, buffers, flags, Ok(None)).into_c()
+    let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
+    send(socket, buffers, flags, || Ok(None)).into_c()
 }
 
 /// Sends on an rsocket to an address.
@@ -657,8 +672,9 @@ pub unsafe extern "C" fn rsendto(
     addrlen: socklen_t,
 ) -> isize {
     // SAFETY: readable for the lengths given, by the C contract.
-    let (buffers, to) =
-        unsafe { (Buffers::one(buf.cast_mut(), len), arg::destination(dest_addr, addrlen)) };
+    let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
+    // SAFETY: the same.
+    let to = || unsafe { arg::destination(dest_addr, addrlen) };
     send(socket, buffers, flags, to).into_c()
 }
 
@@ -714,12 +730,9 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
     // SAFETY: a valid message header or NULL, which is not written to.
     let sent = unsafe { msg.as_ref() }.ok_or(Errno::EFAULT).and_then(|msg| {
         // SAFETY: by the C contract of the header.
-        let (buffers, to) = unsafe {
-            (
-                Buffers::many(msg.msg_iov, msg.msg_iovlen),
-                arg::destination(msg.msg_name.cast(), msg.msg_namelen),
-            )
-        };
+        let buffers = || unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
+        // SAFETY: the same.
+        let to = || unsafe { arg::destination(msg.msg_name.cast(), msg.msg_namelen) };
         send(socket, buffers, flags, to)
     });
     sent.into_c()
@@ -768,8 +781,8 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) -> isize {
     // SAFETY: writable for `count` bytes, by the C contract.
-    let buffers = unsafe { Buffers::one(buf, count) };
-    receive(socket, buffers, 0).map(|received| received.count as isize).into_c()
+    let buffers = || unsafe { Buffers::one(buf, count) };
+    read(socket, buffers, 0).into_c()
 }
 
 /// Reads from an rsocket into several buffers.
@@ -817,8 +830,8 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
     // SAFETY: valid pieces, by the C contract.
-    let buffers = unsafe { arg::pieces(iov, iovcnt) };
-    receive(socket, buffers, 0).map(|received| received.count as isize).into_c()
+    let buffers = || unsafe { arg::pieces(iov, iovcnt) };
+    read(socket, buffers, 0).into_c()
 }
 
 /// Writes to an rsocket.
@@ -868,8 +881,8 @@ pub unsafe extern "C" fn rreadv(socket: c_int, iov: *const iovec, iovcnt: c_int)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
     // SAFETY: readable for `count` bytes, by the C contract.
-    let buffers = unsafe { Buffers::one(buf.cast_mut(), count) };
-    send(socket, buffers, 0, Ok(None)).into_c()
+    let buffers = || unsafe { Buffers::one(buf.cast_mut(), count) };
+    send(socket, buffers, 0, || Ok(None)).into_c()
 }
 
 /// Writes to an rsocket from several buffers.
@@ -921,8 +934,8 @@ pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int) -> isize {
     // SAFETY: valid pieces, by the C contract.
-    let buffers = unsafe { arg::pieces(iov, iovcnt) };
-    send(socket, buffers, 0, Ok(None)).into_c()
+    let buffers = || unsafe { arg::pieces(iov, iovcnt) };
+    send(socket, buffers, 0, || Ok(None)).into_c()
 }
 
 /// Waits for events of rsockets and other files.

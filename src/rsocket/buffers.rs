@@ -10,38 +10,25 @@ use libc::{c_void, iovec};
 /// As many pieces as the kernel takes (UIO_MAXIOV).
 const MAX_PIECES: usize = 1024;
 
-/// Pieces of the caller's memory and how far they are used.
+/// Pieces of the caller's memory, as far as they have not been used.
 pub(crate) struct Buffers<'a> {
-    pieces: Pieces<'a>,
-    piece: usize,
-    offset: usize,
+    /// What is left of the first one.
+    start: *mut u8,
+    length: usize,
+    rest: &'a [iovec],
     left: usize,
-}
-
-enum Pieces<'a> {
-    One(iovec),
-    Many(&'a [iovec]),
-}
-
-impl Pieces<'_> {
-    fn get(&self, piece: usize) -> Option<&iovec> {
-        match self {
-            Pieces::One(only) => (piece == 0).then_some(only),
-            Pieces::Many(all) => all.get(piece),
-        }
-    }
 }
 
 impl<'a> Buffers<'a> {
     /// # Safety
     /// `start` is readable, and for receives writable, for `length` bytes.
+    #[inline]
     pub(crate) unsafe fn one(start: *mut c_void, length: usize) -> Result<Buffers<'a>> {
         if start.is_null() && length > 0 {
             return Err(Errno::EFAULT);
         }
-        let left = length.min(isize::MAX as usize);
-        let only = iovec { iov_base: start, iov_len: left };
-        Ok(Buffers { pieces: Pieces::One(only), piece: 0, offset: 0, left })
+        let length = length.min(isize::MAX as usize);
+        Ok(Buffers { start: start.cast(), length, rest: &[], left: length })
     }
 
     /// # Safety
@@ -68,25 +55,23 @@ impl<'a> Buffers<'a> {
         if left > isize::MAX as usize {
             return Err(Errno::EINVAL);
         }
-        Ok(Buffers { pieces: Pieces::Many(list), piece: 0, offset: 0, left })
+        Ok(Buffers { start: std::ptr::null_mut(), length: 0, rest: list, left })
     }
 
     /// Bytes that are still to be used.
+    #[inline]
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
     /// The next `length` bytes, if they lie together.
+    #[inline]
     pub(crate) fn together(&mut self, length: usize) -> Option<*const u8> {
-        self.skip_used();
-        let piece = self.pieces.get(self.piece)?;
-        if piece.iov_len - self.offset < length {
-            return None;
-        }
-        // SAFETY: within the piece.
-        Some(unsafe { piece.iov_base.cast::<u8>().add(self.offset) })
+        while self.length == 0 && length > 0 && self.next() {}
+        (length <= self.length).then_some(self.start.cast_const())
     }
 
+    #[inline]
     pub(crate) fn advance(&mut self, length: usize) {
         self.walk(length, |_, _, _| {});
     }
@@ -95,6 +80,7 @@ impl<'a> Buffers<'a> {
     ///
     /// # Safety
     /// `to` is writable for `length` bytes and overlaps none of the pieces.
+    #[inline]
     pub(crate) unsafe fn gather(&mut self, to: *mut u8, length: usize) {
         self.walk(length, |piece, done, part| {
             // SAFETY: `part` bytes of a piece; `done + part` is at most `length`.
@@ -106,6 +92,7 @@ impl<'a> Buffers<'a> {
     ///
     /// # Safety
     /// `from` is readable for `length` bytes and overlaps none of the pieces.
+    #[inline]
     pub(crate) unsafe fn scatter(&mut self, from: *const u8, length: usize) {
         self.walk(length, |piece, done, part| {
             // SAFETY: as in `gather`.
@@ -113,29 +100,47 @@ impl<'a> Buffers<'a> {
         });
     }
 
-    fn skip_used(&mut self) {
-        while let Some(piece) = self.pieces.get(self.piece) {
-            if self.offset < piece.iov_len {
-                break;
-            }
-            self.piece += 1;
-            self.offset = 0;
+    #[inline]
+    fn walk(&mut self, length: usize, mut each: impl FnMut(*mut u8, usize, usize)) {
+        if length <= self.length {
+            each(self.used(length), 0, length);
+        } else {
+            self.walk_on(length, each);
         }
     }
 
-    fn walk(&mut self, length: usize, mut each: impl FnMut(*mut u8, usize, usize)) {
-        let length = length.min(self.left);
+    /// `walk` over several pieces.
+    #[cold]
+    fn walk_on(&mut self, length: usize, mut each: impl FnMut(*mut u8, usize, usize)) {
         let mut done = 0;
         while done < length {
-            self.skip_used();
-            let Some(piece) = self.pieces.get(self.piece) else { break };
-            let part = (piece.iov_len - self.offset).min(length - done);
-            // SAFETY: the offset is within the piece.
-            each(unsafe { piece.iov_base.cast::<u8>().add(self.offset) }, done, part);
-            self.offset += part;
-            done += part;
+            let part = self.length.min(length - done);
+            if part > 0 {
+                each(self.used(part), done, part);
+                done += part;
+            } else if !self.next() {
+                break;
+            }
         }
-        self.left -= done;
+    }
+
+    /// Uses bytes of the first piece; where they are.
+    #[inline]
+    fn used(&mut self, length: usize) -> *mut u8 {
+        let start = self.start;
+        // SAFETY: within the piece.
+        self.start = unsafe { start.add(length) };
+        self.length -= length;
+        self.left -= length;
+        start
+    }
+
+    /// Goes on to the next piece; false when there is none.
+    #[cold]
+    fn next(&mut self) -> bool {
+        let Some((piece, rest)) = self.rest.split_first() else { return false };
+        (self.start, self.length, self.rest) = (piece.iov_base.cast(), piece.iov_len, rest);
+        true
     }
 }
 

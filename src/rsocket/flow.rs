@@ -97,6 +97,10 @@ pub(crate) struct Transfer {
 #[derive(Debug)]
 pub(crate) struct Flow {
     sizes: Sizes,
+    /// Work requests of a message.
+    cost: u32,
+    /// Free bytes of the send buffer below which nothing is sent.
+    low_water: u32,
     read_at: u32,
     unread: u32,
     /// Bytes that the peer may still write.
@@ -129,6 +133,8 @@ impl Flow {
         let half = sizes.receive_buffer / 2;
         Flow {
             sizes,
+            cost: if sizes.split { 2 } else { 1 },
+            low_water: LOW_WATER.min(sizes.send_buffer / 2),
             read_at: 0,
             unread: 0,
             granted: half,
@@ -161,15 +167,19 @@ impl Flow {
         self.sizes.receive_buffer / 2
     }
 
+    /// Books received bytes; EPROTO for more than were offered.
+    #[inline]
+    pub(crate) fn data(&mut self, bytes: u32) -> Result<()> {
+        self.granted = self.granted.checked_sub(bytes).ok_or(Errno::EPROTO)?;
+        self.unread += bytes;
+        self.received = self.received.wrapping_add(1);
+        Ok(())
+    }
+
     /// Books a received message; EPROTO for one that no honest peer sends.
     pub(crate) fn message(&mut self, message: Message) -> Result<Event> {
         match message {
-            Message::Data(bytes) => {
-                self.granted = self.granted.checked_sub(bytes).ok_or(Errno::EPROTO)?;
-                self.unread += bytes;
-                self.received = self.received.wrapping_add(1);
-                Ok(Event::Nothing)
-            }
+            Message::Data(bytes) => self.data(bytes).map(|()| Event::Nothing),
             Message::Credit(limit) => {
                 self.limit = limit;
                 Ok(Event::Nothing)
@@ -189,13 +199,16 @@ impl Flow {
         self.unread
     }
 
-    /// The unread bytes that lie together: offset and length.
-    pub(crate) fn readable(&self, skip: u32) -> (u32, u32) {
-        let at = (u64::from(self.read_at) + u64::from(skip)) % u64::from(self.sizes.receive_buffer);
-        let left = self.unread.saturating_sub(skip);
-        (at as u32, left.min(self.sizes.receive_buffer - at as u32))
+    /// Where the next `length` unread bytes lie: offset and length of two pieces, the second after the
+    /// buffer's end, and mostly empty.
+    #[inline]
+    pub(crate) fn readable(&self, length: u32) -> [(u32, u32); 2] {
+        let length = length.min(self.unread);
+        let first = length.min(self.sizes.receive_buffer - self.read_at);
+        [(self.read_at, first), (0, length - first)]
     }
 
+    #[inline]
     pub(crate) fn consume(&mut self, bytes: u32) {
         let bytes = bytes.min(self.unread);
         self.unread -= bytes;
@@ -248,9 +261,10 @@ impl Flow {
 
     /// Books what data takes, and settles whether it has a completion: one for each quarter of the room
     /// is enough, and the last before a sender has to wait, so that there always is one to wait for.
+    #[inline]
     fn take_share(&mut self, slots: u32, bytes: u32) -> Option<Tag> {
-        self.data_slots = self.data_slots.saturating_sub(slots);
-        self.send_free = self.send_free.saturating_sub(bytes);
+        self.data_slots -= slots;
+        self.send_free -= bytes;
         self.untold.slots += slots as u16;
         self.untold.bytes += bytes;
         let is_due = u32::from(self.untold.slots) >= self.sizes.send_queue / 4
@@ -275,25 +289,26 @@ impl Flow {
         self.targets[0].length == 0
     }
 
-    fn message_cost(&self) -> u32 {
-        if self.sizes.split { 2 } else { 1 }
-    }
-
-    fn low_water(&self) -> u32 {
-        LOW_WATER.min(self.sizes.send_buffer / 2)
-    }
-
     /// Whether a data message may go out.
+    #[inline]
     pub(crate) fn is_writable(&self) -> bool {
         self.may_write_directly() && self.sent != self.limit && self.targets[0].length > 0
     }
 
+    /// Whether nothing was sent since a request that has a completion: time to look for that.
+    #[inline]
+    pub(crate) fn is_look_due(&self) -> bool {
+        self.untold.slots == 0
+    }
+
     /// Whether a direct write, which needs no credit, may go out.
+    #[inline]
     pub(crate) fn may_write_directly(&self) -> bool {
-        self.data_slots >= self.message_cost() && self.send_free >= self.low_water()
+        self.data_slots >= self.cost && self.send_free >= self.low_water
     }
 
     /// How much of `left` bytes the next data message may take.
+    #[inline]
     pub(crate) fn transfer_size(&self, left: u64, at_most: u32) -> u32 {
         if !self.is_writable() {
             return 0;
@@ -311,17 +326,18 @@ impl Flow {
 
     /// Books a data message of `bytes`, which `transfer_size` allowed; `buffered` bytes of them lie in
     /// the send buffer (all, or none for inline data).
+    #[inline]
     pub(crate) fn take_transfer(&mut self, bytes: u32, buffered: u32) -> Transfer {
         self.sent = self.sent.wrapping_add(1);
         let target = self.targets[0];
         self.targets[0].address = target.address.wrapping_add(u64::from(bytes));
-        self.targets[0].length = target.length.saturating_sub(bytes);
+        self.targets[0].length -= bytes;
         if self.targets[0].length == 0 {
             self.targets[0] = std::mem::take(&mut self.targets[1]);
         }
         Transfer {
-            tag: self.take_share(self.message_cost(), buffered),
-            from: self.take_buffer(buffered),
+            tag: self.take_share(self.cost, buffered),
+            from: if buffered > 0 { self.take_buffer(buffered) } else { 0 },
             address: target.address,
             key: target.key,
         }
@@ -338,9 +354,10 @@ impl Flow {
             return None;
         }
         self.sent = self.sent.wrapping_add(1);
-        Some((self.take_buffer(bytes), self.take_share(self.message_cost(), bytes)))
+        Some((self.take_buffer(bytes), self.take_share(self.cost, bytes)))
     }
 
+    #[inline]
     fn take_buffer(&mut self, bytes: u32) -> u32 {
         let from = self.send_at;
         self.send_at += bytes;

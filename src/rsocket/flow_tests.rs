@@ -104,13 +104,13 @@ fn write(side: &mut Side, other: &mut Side, left: u64, at_most: u32) -> u64 {
 }
 
 fn read(side: &mut Side, at_most: u32) {
-    let (at, length) = side.flow.readable(0);
-    let length = length.min(at_most);
-    for step in 0..length {
-        assert_eq!(side.receive[(at + step) as usize], byte(side.read));
-        side.read += 1;
+    for (at, length) in side.flow.readable(at_most) {
+        for place in at..at + length {
+            assert_eq!(side.receive[place as usize], byte(side.read));
+            side.read += 1;
+        }
     }
-    side.flow.consume(length);
+    side.flow.consume(at_most);
 }
 
 fn transfer(sizes: Sizes, seed: u64, total: u64) {
@@ -196,8 +196,9 @@ fn no_sequence_of_messages_breaks_the_books() {
             flow.take_grant();
             flow.completed(Tag::decode(random.next() >> random.below(33)));
             flow.consume(random.below(9000) as u32);
-            let (at, length) = flow.readable(random.below(100) as u32);
-            assert!(at + length <= 8192);
+            let pieces = flow.readable(random.below(9000) as u32);
+            assert!(pieces.iter().all(|(at, length)| at + length <= 8192));
+            assert!(pieces[0].1 + pieces[1].1 <= flow.unread);
             assert_eq!(flow.unread + flow.granted + flow.free, 8192);
             let bytes = flow.transfer_size(random.next(), MAX_TRANSFER);
             if bytes > 0 {
@@ -238,4 +239,21 @@ fn a_sender_that_waits_has_a_completion_to_wait_for() {
             assert!(flow.is_drained() && flow.send_free == 1 << 15);
         }
     }
+}
+
+/// Who only sends looks at what has completed before the queue is full.
+#[test]
+fn a_look_is_due_once_in_a_quarter_of_the_queue() {
+    let mut flow = Flow::new(sizes(1 << 17, 1 << 15, 64, false));
+    flow.limit = 1000;
+    flow.targets[0] = Segment { address: 0, key: 0, length: u32::MAX };
+    assert!(flow.is_look_due());
+    let (mut due, mut sent) = (0, 0);
+    while flow.transfer_size(1, 1) == 1 {
+        flow.take_transfer(1, 0);
+        sent += 1;
+        due += u32::from(flow.is_look_due());
+        assert!(due >= sent / 16, "{due} of {sent}");
+    }
+    assert!(sent == 60 && flow.is_look_due());
 }

@@ -60,8 +60,9 @@ fn drive(flow: &mut Flow, steps: &[u8], sizes: Sizes) {
             assert!(half == 0 || half == sizes.receive_buffer / 2);
         }
         assert!(flow.unread() <= sizes.receive_buffer);
-        let (at, length) = flow.readable(raw & 0xFFFF);
-        assert!(at.checked_add(length).is_some_and(|end| end <= sizes.receive_buffer));
+        for (at, length) in flow.readable(raw & 0xFFFF) {
+            assert!(at.checked_add(length).is_some_and(|end| end <= sizes.receive_buffer));
+        }
         let size = flow.transfer_size(raw.into(), MAX_TRANSFER);
         if size > 0 {
             assert!(size <= sizes.send_buffer && size <= MAX_TRANSFER);

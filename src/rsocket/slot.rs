@@ -39,6 +39,7 @@ impl<T> Slot<T> {
         self.state.fetch_or(LIVE, Ordering::Release);
     }
 
+    #[inline]
     pub(super) fn get(&self) -> Option<Arc<T>> {
         if self.state.load(Ordering::Relaxed) & LIVE == 0 {
             return None;
@@ -46,8 +47,9 @@ impl<T> Slot<T> {
         let found = if self.state.fetch_add(1, Ordering::Acquire) & LIVE != 0 {
             // SAFETY: the slot is live and our visit is counted, so its own reference is not given up.
             self.value.with(|value| unsafe {
-                Arc::increment_strong_count(*value);
-                Some(Arc::from_raw(*value))
+                let value = *value;
+                Arc::increment_strong_count(value);
+                Some(Arc::from_raw(value))
             })
         } else {
             None

@@ -89,11 +89,13 @@ pub(super) fn find_any(fd: RawFd) -> Option<Arc<Socket>> {
 }
 
 /// The socket that a program means by a descriptor, if it is an rsocket at all.
+#[inline]
 pub(super) fn lookup(fd: RawFd) -> Option<Arc<Socket>> {
     SOCKETS.get(fd).filter(|socket| socket.is_public())
 }
 
 /// EBADF for what is no rsocket.
+#[inline]
 pub(crate) fn find(fd: RawFd) -> Result<Arc<Socket>> {
     lookup(fd).ok_or(Errno::EBADF)
 }
@@ -166,7 +168,17 @@ impl Socket {
         }
     }
 
+    #[inline]
     fn is_public(&self) -> bool {
+        match self {
+            Socket::Stream(stream) => stream.is_public(),
+            other => other.is_other_public(),
+        }
+    }
+
+    // Out of line: most are streams.
+    #[inline(never)]
+    fn is_other_public(&self) -> bool {
         match self {
             Socket::Stream(stream) => stream.is_public(),
             Socket::Datagram(datagram) => datagram.is_public(),
@@ -246,30 +258,40 @@ impl Socket {
         }
     }
 
+    /// Receives; how many bytes.
+    #[inline(always)]
+    pub(crate) fn read(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<usize> {
+        let Socket::Stream(stream) = self else {
+            return self.receive(buffers, flags).map(|received| received.count);
+        };
+        let wanted = buffers.left();
+        stream.receive(buffers, flags).map(|()| wanted - buffers.left())
+    }
+
     /// Receives; where the kind of socket tells it per message, the sender.
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<Received> {
         match self {
-            Socket::Stream(stream) => Ok(Received::of_stream(stream.receive(buffers, flags)?)),
+            Socket::Stream(_) => self.read(buffers, flags).map(Received::of_stream),
             Socket::Datagram(datagram) => datagram.receive(buffers, flags),
             Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 
+    /// Sends; how many bytes.
+    #[inline(always)]
     pub(crate) fn send(
         &self,
         buffers: &mut Buffers<'_>,
         flags: c_int,
         to: Option<&SocketAddress>,
     ) -> Result<usize> {
+        let wanted = buffers.left();
         match self {
             // As TCP, a stream takes no notice of an address.
-            Socket::Stream(stream) => {
-                let _ = to;
-                stream.send(buffers, flags)
-            }
-            Socket::Datagram(datagram) => datagram.send(buffers, flags, to),
-            Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
+            Socket::Stream(stream) => stream.send(buffers, flags)?,
+            other => other.as_datagram()?.send(buffers, flags, to)?,
         }
+        Ok(wanted - buffers.left())
     }
 
     pub(crate) fn local_name(&self) -> Result<SocketAddress> {
@@ -341,6 +363,13 @@ impl Socket {
             Socket::Stream(stream) => stream.set_non_blocking(on),
             Socket::Datagram(datagram) => datagram.set_non_blocking(on),
             Socket::Set(_) | Socket::Lookup(_) => {}
+        }
+    }
+
+    fn as_datagram(&self) -> Result<&Arc<Datagram>> {
+        match self {
+            Socket::Datagram(datagram) => Ok(datagram),
+            Socket::Stream(_) | Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),
         }
     }
 

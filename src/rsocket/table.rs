@@ -35,6 +35,7 @@ impl<T> Table<T> {
         (segment < SEGMENTS).then_some((segment, position - (FIRST_SEGMENT << segment)))
     }
 
+    #[inline]
     fn slot(&self, fd: RawFd) -> Option<&Slot<T>> {
         let (segment, place) = Self::place(fd)?;
         let base = self.segments[segment].load(Ordering::Acquire);
@@ -75,6 +76,7 @@ impl<T> Table<T> {
         Ok(())
     }
 
+    #[inline]
     pub(super) fn get(&self, fd: RawFd) -> Option<Arc<T>> {
         self.slot(fd)?.get()
     }

@@ -209,10 +209,15 @@ impl Message {
         (kind << KIND_BITS) | (value & VALUE)
     }
 
+    #[inline]
     pub(crate) fn decode(raw: u32) -> Message {
+        if raw <= VALUE { Message::Data(raw) } else { Message::decode_control(raw) }
+    }
+
+    #[inline(never)]
+    fn decode_control(raw: u32) -> Message {
         let value = raw & VALUE;
         match (raw >> KIND_BITS, value) {
-            (0, bytes) => Message::Data(bytes),
             (4, limit) => Message::Credit(limit as u16),
             (6, index) => Message::Iomap(index),
             (7, 0) => Message::Disconnect,

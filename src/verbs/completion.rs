@@ -129,24 +129,47 @@ impl CompletionQueue {
         Ok(())
     }
 
-    /// Hands each completion that waits, at most as many as `room` has, to `found`.
-    pub(crate) fn poll<const ROOM: usize>(
+    /// Takes completions that wait, at most as many as there is room for.
+    #[inline]
+    pub(crate) fn poll<'a, const ROOM: usize>(
         &self,
-        mut found: impl FnMut(&Completion),
-    ) -> Result<usize> {
-        let mut room = MaybeUninit::<[ibv_wc; ROOM]>::uninit();
-        let first = room.as_mut_ptr().cast::<ibv_wc>();
+        room: &'a mut Room<ROOM>,
+    ) -> Result<Found<'a>> {
+        let first = room.0.as_mut_ptr().cast::<ibv_wc>();
         // SAFETY: a live queue has a context with its operations.
         let poll = unsafe { (*(*self.as_ptr()).context).ops.poll_cq }.ok_or(Errno::EOPNOTSUPP)?;
         // SAFETY: a live queue and room for as many completions.
         let count = unsafe { poll(self.as_ptr(), ROOM as c_int, first) };
         let count = usize::try_from(count).map_err(|_| Errno::EIO)?.min(ROOM);
-        for place in 0..count {
-            // SAFETY: the provider wrote the first `count` entries, but for fields that their status
-            // leaves open; those are integers and not read.
-            found(&unsafe { Completion::read(first.add(place)) });
-        }
-        Ok(count)
+        // SAFETY: so many were written.
+        Ok(Found(unsafe { std::slice::from_raw_parts(first.cast(), count) }))
+    }
+}
+
+/// Where one look at a completion queue puts what it finds.
+pub(crate) struct Room<const ROOM: usize>(MaybeUninit<[ibv_wc; ROOM]>);
+
+impl<const ROOM: usize> Room<ROOM> {
+    #[inline]
+    pub(crate) fn new() -> Room<ROOM> {
+        Room(MaybeUninit::uninit())
+    }
+}
+
+/// Completions that a provider wrote, but for fields that their status leaves open.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Found<'a>(&'a [MaybeUninit<ibv_wc>]);
+
+impl Found<'_> {
+    #[inline]
+    pub(crate) fn len(self) -> usize {
+        self.0.len()
+    }
+
+    #[inline]
+    pub(crate) fn completions(&self) -> impl Iterator<Item = Completion> + '_ {
+        // SAFETY: the fields left open are integers and not read.
+        self.0.iter().map(|entry| unsafe { Completion::read(entry.as_ptr()) })
     }
 }
 

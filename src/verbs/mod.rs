@@ -28,7 +28,7 @@ mod shared_queue;
 mod work;
 
 pub(crate) use address_handle::AddressHandle;
-pub(crate) use completion::CompletionQueue;
+pub(crate) use completion::{CompletionQueue, Found, Room};
 pub(crate) use context::{Context, ProtectionDomain};
 pub(crate) use memory_region::MemoryRegion;
 pub(crate) use queue_pair::{QueuePair, zeroed_attr};

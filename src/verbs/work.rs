@@ -47,8 +47,14 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
+    #[inline]
+    pub(crate) fn is_success(&self) -> bool {
+        self.status == ibv_wc_status::IBV_WC_SUCCESS
+    }
+
     /// # Safety
     /// Written by a provider.
+    #[inline]
     pub(super) unsafe fn read(from: *const ibv_wc) -> Completion {
         // SAFETY: by contract; all fields are integers, read raw so that none is taken for more.
         unsafe {
@@ -72,14 +78,16 @@ impl QueuePair {
     /// # Safety
     /// The entries name registered (or, with the inline flag, readable) memory that stays until the
     /// request has completed; an address handle is alive.
+    #[inline(always)]
     pub(crate) unsafe fn post_send(self, work: &Work<'_>) -> Result<()> {
-        let mut request = MaybeUninit::<ibv_send_wr>::zeroed();
+        let mut request = MaybeUninit::<ibv_send_wr>::uninit();
         let raw = request.as_mut_ptr();
         let mut bad = std::ptr::null_mut();
-        // SAFETY: pointers and integers, valid when zero; the provider only reads the entries. A live
-        // queue pair has a context with its operations.
+        // SAFETY: of the request a provider reads what belongs to the operation, which is written here, and
+        // the entries. A live queue pair has a context with its operations.
         let returned = unsafe {
             (*raw).wr_id = work.id;
+            (*raw).next = std::ptr::null_mut();
             (*raw).sg_list = work.entries.as_ptr().cast_mut();
             (*raw).num_sge = work.entries.len() as libc::c_int;
             (*raw).opcode = work.opcode;
@@ -107,6 +115,7 @@ impl QueuePair {
     ///
     /// # Safety
     /// As `post_send`.
+    #[inline]
     pub(crate) unsafe fn post_receive(self, id: u64, entries: &[ibv_sge]) -> Result<()> {
         let mut request = ibv_recv_wr {
             wr_id: id,

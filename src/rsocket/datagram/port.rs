@@ -15,7 +15,8 @@ use crate::rsocket::owned_id::OwnedId;
 use crate::rsocket::region::Region;
 use crate::types::{RDMA_UDP_QKEY, SocketAddress};
 use crate::verbs::{
-    AddressHandle, Completion, CompletionQueue, Context, ProtectionDomain, QueuePair, Remote, Work,
+    AddressHandle, Completion, CompletionQueue, Context, ProtectionDomain, QueuePair, Remote, Room,
+    Work,
 };
 use crate::verbs_ext::LOCAL;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_wc_status, ibv_wr_opcode};
@@ -255,13 +256,15 @@ impl Events {
     /// Whether there was any.
     fn drain(&self, mut each: impl FnMut(&Completion)) -> bool {
         let mut any = false;
-        loop {
-            let found = self.queue.poll::<BATCH>(&mut each);
-            any |= found.is_ok_and(|found| found > 0);
-            if found != Ok(BATCH) {
-                return any;
+        let mut room = Room::<BATCH>::new();
+        while let Ok(found) = self.queue.poll(&mut room) {
+            any |= found.len() > 0;
+            found.completions().for_each(|completion| each(&completion));
+            if found.len() < BATCH {
+                break;
             }
         }
+        any
     }
 
     fn arm(&mut self) -> Result<()> {

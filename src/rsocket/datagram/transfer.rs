@@ -67,7 +67,7 @@ impl Datagram {
         buffers: &mut Buffers<'_>,
         flags: c_int,
         to: Option<&SocketAddress>,
-    ) -> Result<usize> {
+    ) -> Result<()> {
         self.owner.check()?;
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
@@ -123,7 +123,7 @@ impl Datagram {
         if !posted {
             self.send_by_udp(buffers, &local, &to)?;
         }
-        Ok(length)
+        Ok(())
     }
 
     fn send_by_udp(

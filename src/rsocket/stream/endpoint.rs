@@ -14,7 +14,7 @@ use crate::qp;
 use crate::rsocket::flow::{CONTROL, Sizes, Tag};
 use crate::rsocket::region::Region;
 use crate::rsocket::wire::{ConnectionData, IOMAP_ENTRY, IomapEntry, SEGMENT, Segment, TARGETS};
-use crate::verbs::{Completion, CompletionQueue, QueuePair};
+use crate::verbs::{CompletionQueue, QueuePair};
 use crate::verbs_ext::{LOCAL, REMOTE_WRITE};
 use rdma_sys::ibv_qp_init_attr;
 use std::mem::MaybeUninit;
@@ -178,26 +178,31 @@ impl Endpoint {
         let _ = self.queue_pair.fail();
     }
 
+    #[inline]
     pub(super) fn post_receive(&self, slot: u32) -> Result<()> {
-        let id = Tag::Receive(slot).encode();
-        let slot = [self.send.entry(self.message_at(slot), MESSAGE as u32)];
-        let entries = if self.sizes.split { &slot[..] } else { &[] };
-        // SAFETY: a slot of the send region, or none.
-        unsafe { self.queue_pair.post_receive(id, entries) }
+        if self.sizes.split {
+            return self.post_slot(slot);
+        }
+        // SAFETY: no memory.
+        unsafe { self.queue_pair.post_receive(Tag::Receive(slot).encode(), &[]) }
+    }
+
+    #[inline(never)]
+    fn post_slot(&self, slot: u32) -> Result<()> {
+        let entries = [self.send.entry(self.message_at(slot), MESSAGE as u32)];
+        // SAFETY: a slot of the send region.
+        unsafe { self.queue_pair.post_receive(Tag::Receive(slot).encode(), &entries) }
     }
 
     fn message_at(&self, slot: u32) -> usize {
-        if self.sizes.split { self.messages_at + slot as usize * MESSAGE } else { 0 }
+        self.messages_at + slot as usize * MESSAGE
     }
 
-    /// The message of a receive that succeeded.
-    pub(super) fn message_of(&self, completion: &Completion, slot: u32) -> Option<u32> {
-        if completion.immediate.is_some() {
-            return completion.immediate;
-        }
-        let whole = self.sizes.split
-            && completion.length as usize == MESSAGE
-            && slot < self.sizes.receive_queue;
+    /// The message that a receive without immediate data has brought.
+    #[inline(never)]
+    pub(super) fn message_in(&self, slot: u32, length: u32) -> Option<u32> {
+        let whole =
+            self.sizes.split && length as usize == MESSAGE && slot < self.sizes.receive_queue;
         whole.then(|| {
             let raw = u32::from_ne_bytes(self.send.read(self.message_at(slot)));
             if self.peer_swapped { raw.swap_bytes() } else { raw }

@@ -12,7 +12,7 @@ use crate::rsocket::flow::MAX_TRANSFER;
 use crate::rsocket::wire::{IOMAP_ENTRY, IomapEntry, Segment};
 use crate::verbs::MemoryRegion;
 use crate::verbs_ext::{LOCAL, REMOTE_WRITE};
-use libc::{MSG_DONTWAIT, PROT_WRITE, c_int, c_void};
+use libc::{PROT_WRITE, c_int, c_void};
 
 /// What riomap has given away.
 #[derive(Default)]
@@ -60,7 +60,9 @@ impl Stream {
         let offset = if offset == -1 { address as i64 } else { offset };
         {
             let mut inner = self.inner.lock();
-            inner.check_connected(true)?;
+            if !inner.check_connected()? {
+                return Err(Errno::EAGAIN);
+            }
             let same =
                 |map: &&mut Map| (map.start, map.length, map.offset) == (address, length, offset);
             if let Some(map) = inner.iomaps.maps.iter_mut().find(same) {
@@ -140,25 +142,26 @@ impl Stream {
         flags: c_int,
     ) -> Result<usize> {
         let wanted = buffers.left();
-        let (non_blocking, limit) = {
-            let inner = self.inner.lock();
-            inner.check_connected(true)?;
-            (inner.non_blocking, inner.options.send_timeout)
-        };
-        let non_blocking = non_blocking || flags & MSG_DONTWAIT != 0;
         let mut done = 0;
-        let written = self.wait_for(non_blocking, limit, |inner| {
+        let patience = |inner: &Inner| inner.patience(flags, inner.options.send_timeout);
+        let written = self.wait_for(patience, &mut |inner: &mut Inner| {
+            inner.progress();
+            match inner.check_connected() {
+                Ok(true) => {}
+                Ok(false) => return Some(Err(Errno::EAGAIN)),
+                Err(error) => return Some(Err(error)),
+            }
             if let Err(error) = inner.check_writable().and_then(|()| inner.send_iomaps()) {
                 return Some(Err(error));
             }
             while done < wanted {
                 match inner.write_some(buffers, (offset as u64).wrapping_add(done as u64)) {
-                    Ok(0) => break,
+                    Ok(0) => return None,
                     Ok(bytes) => done += bytes,
                     Err(error) => return Some(Err(error)),
                 }
             }
-            (done == wanted || (non_blocking && done > 0)).then_some(Ok(()))
+            Some(Ok(()))
         });
         match written {
             Err(error) if done == 0 => Err(error),
@@ -169,7 +172,13 @@ impl Stream {
 
 impl Inner {
     /// Tells the peer of entries, as far as the books allow.
+    #[inline]
     pub(super) fn send_iomaps(&mut self) -> Result<()> {
+        if self.iomaps.untold.is_empty() { Ok(()) } else { self.send_untold() }
+    }
+
+    #[cold]
+    fn send_untold(&mut self) -> Result<()> {
         let Some(link) = &mut self.link else { return Ok(()) };
         while let Some((index, entry)) = self.iomaps.untold.first().copied() {
             if !link.is_alive() {

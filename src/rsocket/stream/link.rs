@@ -4,11 +4,10 @@ use super::endpoint::Endpoint;
 use super::options::Options;
 use crate::error::{Errno, Result};
 use crate::id::Id;
-use crate::memory::try_vec;
 use crate::rsocket::armed::Armed;
 use crate::rsocket::flow::{Event, Flow, Tag};
 use crate::rsocket::wire::{ConnectionData, Message};
-use crate::verbs::Completion;
+use crate::verbs::{Completion, Found, Room};
 use rdma_sys::ibv_wc_status;
 
 const BATCH: usize = 16;
@@ -35,15 +34,12 @@ pub(super) struct Link {
     /// The queue pair has ended, and not by us: the news of it is on its way, if there is any.
     pub(super) flushed: bool,
     armed: Armed,
-    /// Room for what a look finds; empty between two.
-    found: Vec<Completion>,
 }
 
 impl Link {
     pub(super) fn create(id: &'static Id, options: &Options) -> Result<Link> {
         let endpoint = Endpoint::create(id, options)?;
         let flow = Flow::new(endpoint.sizes());
-        let found = try_vec(BATCH)?;
         Ok(Link {
             endpoint,
             flow,
@@ -51,7 +47,6 @@ impl Link {
             failure: None,
             flushed: false,
             armed: Armed::default(),
-            found,
         })
     }
 
@@ -61,6 +56,7 @@ impl Link {
     }
 
     /// Whether something can still be sent.
+    #[inline]
     pub(super) fn is_alive(&self) -> bool {
         self.failure.is_none() && self.peer < Peer::Gone
     }
@@ -75,6 +71,8 @@ impl Link {
         };
     }
 
+    #[cold]
+    #[inline(never)]
     pub(super) fn fail(&mut self, error: Errno) {
         if self.failure.is_none() {
             self.failure = Some(error);
@@ -82,42 +80,49 @@ impl Link {
         }
     }
 
-    /// Takes what has completed and sends the credits that this allows.
+    /// Takes what has completed and sends the credits that this allows. Mostly nothing has.
+    #[inline]
     pub(super) fn progress(&mut self) {
-        let mut found = std::mem::take(&mut self.found);
-        // An honest peer has no more under way than credits, and control messages, of which few; one
-        // that sends on and on must not keep the caller here.
-        let sizes = self.endpoint.sizes();
-        let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize;
-        loop {
-            let polled = self.endpoint.queue().poll::<BATCH>(|completion| found.push(*completion));
-            let count = match polled {
-                Ok(count) => count,
-                Err(error) => {
-                    self.fail(error);
-                    break;
-                }
-            };
-            if count > 0 {
-                self.armed.expect_event();
-            }
-            for completion in found.drain(..) {
-                self.completed(&completion);
-            }
-            if count < BATCH {
-                break;
-            }
-            left = left.saturating_sub(count);
-            if left == 0 {
-                self.fail(Errno::EPROTO);
-                break;
-            }
+        let mut room = Room::new();
+        let found = self.look(&mut room);
+        if found.len() > 0 {
+            self.take(found);
         }
-        self.found = found;
         self.grant();
         // Nothing to send to yet: look once more, should a device not tell lengths.
         if self.flow.needs_target() {
             self.take_target();
+        }
+    }
+
+    #[inline]
+    fn look<'a>(&mut self, room: &'a mut Room<BATCH>) -> Found<'a> {
+        self.endpoint.queue().poll(room).unwrap_or_else(|error| {
+            self.fail(error);
+            Found::default()
+        })
+    }
+
+    #[inline(never)]
+    fn take(&mut self, first: Found<'_>) {
+        self.armed.expect_event();
+        // An honest peer has no more under way than credits, and control messages, of which few; one
+        // that sends on and on must not keep the caller here.
+        let sizes = self.endpoint.sizes();
+        let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize / BATCH;
+        let mut room = Room::new();
+        let mut found = first;
+        loop {
+            found.completions().for_each(|completion| self.completed(&completion));
+            if found.len() < BATCH {
+                break;
+            }
+            if left == 0 {
+                self.fail(Errno::EPROTO);
+                break;
+            }
+            left -= 1;
+            found = self.look(&mut room);
         }
     }
 
@@ -139,41 +144,66 @@ impl Link {
         }
     }
 
+    #[inline]
     fn completed(&mut self, completion: &Completion) {
-        let tag = Tag::decode(completion.id);
-        self.flow.completed(tag);
-        // Behind a good-bye comes nothing that counts.
+        match Tag::decode(completion.id) {
+            Tag::Receive(slot) if completion.is_success() => self.received(completion, slot),
+            _ => self.sent(completion.id, completion.status),
+        }
+    }
+
+    /// A message has arrived. Behind a good-bye comes nothing that counts.
+    #[inline]
+    fn received(&mut self, completion: &Completion, slot: u32) {
         if !self.is_alive() {
             return;
         }
-        match completion.status {
-            ibv_wc_status::IBV_WC_SUCCESS => {}
-            ibv_wc_status::IBV_WC_WR_FLUSH_ERR => {
-                self.flushed = true;
-                return;
-            }
-            // What was received does not fit: no rsocket sends that.
-            _ if matches!(tag, Tag::Receive(_)) => return self.fail(Errno::EPROTO),
-            status => return self.fail(meaning(status)),
-        }
-        let Tag::Receive(slot) = tag else { return };
-        let Some(raw) = self.endpoint.message_of(completion, slot) else {
+        let message =
+            completion.immediate.or_else(|| self.endpoint.message_in(slot, completion.length));
+        let Some(raw) = message else {
             return self.fail(Errno::EPROTO);
         };
-        let message = Message::decode(raw);
-        match self.flow.message(message) {
-            Ok(Event::Nothing) => {}
-            Ok(Event::Shutdown) => self.peer = self.peer.max(Peer::ShutDown),
-            Ok(Event::Disconnect) => self.peer = self.peer.max(Peer::Gone),
+        let booked = match Message::decode(raw) {
+            Message::Data(bytes) => self.flow.data(bytes),
+            message => self.control(message, completion.length > 0),
+        };
+        match booked {
+            Ok(()) if self.peer < Peer::Gone => {}
+            Ok(()) => return,
             Err(error) => return self.fail(error),
         }
-        if matches!(message, Message::Credit(_)) && completion.length > 0 {
+        if let Err(error) = self.endpoint.post_receive(slot) {
+            self.fail(error);
+        }
+    }
+
+    #[inline(never)]
+    fn control(&mut self, message: Message, with_entry: bool) -> Result<()> {
+        match self.flow.message(message)? {
+            Event::Nothing => {}
+            Event::Shutdown => self.peer = self.peer.max(Peer::ShutDown),
+            Event::Disconnect => self.peer = self.peer.max(Peer::Gone),
+        }
+        if with_entry && matches!(message, Message::Credit(_)) {
             self.take_target();
         }
-        if self.peer < Peer::Gone {
-            if let Err(error) = self.endpoint.post_receive(slot) {
-                self.fail(error);
-            }
+        Ok(())
+    }
+
+    /// What we posted is done, or has failed.
+    #[inline(never)]
+    fn sent(&mut self, id: u64, status: ibv_wc_status::Type) {
+        let tag = Tag::decode(id);
+        self.flow.completed(tag);
+        if !self.is_alive() {
+            return;
+        }
+        match status {
+            ibv_wc_status::IBV_WC_SUCCESS => {}
+            ibv_wc_status::IBV_WC_WR_FLUSH_ERR => self.flushed = true,
+            // What was received does not fit: no rsocket sends that.
+            _ if matches!(tag, Tag::Receive(_)) => self.fail(Errno::EPROTO),
+            status => self.fail(meaning(status)),
         }
     }
 

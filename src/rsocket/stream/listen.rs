@@ -87,14 +87,11 @@ impl Stream {
     /// The next connection's descriptor and its peer.
     pub(crate) fn accept(&self, close_on_exec: bool) -> Result<(RawFd, Option<SocketAddress>)> {
         self.check()?;
-        let limit = {
-            let inner = self.inner.lock();
-            if !matches!(inner.phase, Phase::Listening | Phase::Failed) {
-                return Err(Errno::EINVAL);
-            }
-            inner.options.receive_timeout
-        };
-        let child = self.wait_for(self.is_non_blocking(), limit, |inner| {
+        if !matches!(self.inner.lock().phase, Phase::Listening | Phase::Failed) {
+            return Err(Errno::EINVAL);
+        }
+        let patience = |inner: &Inner| inner.patience(0, inner.options.receive_timeout);
+        let child = self.wait_for(patience, &mut |inner: &mut Inner| {
             if inner.phase != Phase::Listening {
                 // A listener whose device was removed says so, once.
                 return Some(Err(inner.take_error().err().unwrap_or(Errno::EINVAL)));

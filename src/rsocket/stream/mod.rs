@@ -125,12 +125,22 @@ impl Inner {
     }
 
     /// Takes what has completed on the connection.
+    #[inline]
     fn progress(&mut self) {
         if self.phase != Phase::Connected {
             return;
         }
         let Some(link) = &mut self.link else { return };
         link.progress();
+        if link.failure.is_some() || link.flushed {
+            self.note_end();
+        }
+    }
+
+    /// Makes a failure of the link the error, once, and waits for news of a queue pair that has ended.
+    #[cold]
+    fn note_end(&mut self) {
+        let Some(link) = &mut self.link else { return };
         if let (Some(failure), false) = (link.failure, self.failure_told) {
             self.failure_told = true;
             self.error.get_or_insert(failure);
@@ -146,6 +156,7 @@ impl Inner {
     }
 
     /// Ends the connection for an error that the caller is told now, and nobody again.
+    #[cold]
     fn broken(&mut self, error: Errno) -> Errno {
         if let Some(link) = &mut self.link {
             link.fail(error);

@@ -73,17 +73,61 @@ impl Inner {
     }
 }
 
+/// What a call does of its work whenever it can, under the stream's lock.
+pub(super) trait Attempt<R> {
+    /// `None`: it has to wait.
+    fn attempt(&mut self, inner: &mut Inner) -> Option<Result<R>>;
+}
+
+impl<R, F: FnMut(&mut Inner) -> Option<Result<R>>> Attempt<R> for F {
+    fn attempt(&mut self, inner: &mut Inner) -> Option<Result<R>> {
+        self(inner)
+    }
+}
+
 impl Stream {
-    /// Repeats `attempt` until it has a result or the call's patience ends.
+    /// Repeats an attempt until it has a result or the call's patience ends, which is asked for when the first
+    /// one had none.
+    #[inline(always)]
     pub(super) fn wait_for<R>(
         &self,
-        non_blocking: bool,
-        limit: Option<Duration>,
-        mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
+        patience: impl FnOnce(&Inner) -> Patience,
+        call: &mut impl Attempt<R>,
     ) -> Result<R> {
-        self.check()?;
-        let patience = Patience { non_blocking, limit };
-        waiting::wait_for(self, patience, || self.try_once(&mut attempt))
+        if let Err(error) = self.check() {
+            return Err(self.refusal(error));
+        }
+        let patience = {
+            let mut inner = self.inner.lock();
+            if inner.closed {
+                return Err(Errno::EBADF);
+            }
+            if let Some(result) = call.attempt(&mut inner) {
+                return result;
+            }
+            patience(&inner)
+        };
+        if patience.non_blocking {
+            return Err(Errno::EAGAIN);
+        }
+        self.wait_longer(patience, call)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait_longer<R>(&self, patience: Patience, call: &mut impl Attempt<R>) -> Result<R> {
+        let mut attempt = |inner: &mut Inner| call.attempt(inner);
+        let attempt: &mut dyn FnMut(&mut Inner) -> Option<Result<R>> = &mut attempt;
+        waiting::wait_for(self, patience, || self.try_once(&mut *attempt))
+    }
+
+    /// What a fork's child is told: what is wrong with the socket anyway, or that it is not its own. The lock may
+    /// be that of a thread which did not come along.
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self, error: Errno) -> Errno {
+        let inner = self.inner.try_lock_for(Duration::from_millis(1));
+        inner.and_then(|inner| inner.check_connected().err()).unwrap_or(error)
     }
 
     /// As `wait_for`, whether or not the socket is non-blocking, and without looking for long.
@@ -98,13 +142,12 @@ impl Stream {
 
     fn try_once<R>(
         &self,
-        attempt: &mut impl FnMut(&mut Inner) -> Option<Result<R>>,
+        attempt: &mut (impl FnMut(&mut Inner) -> Option<Result<R>> + ?Sized),
     ) -> Option<Result<R>> {
         let mut inner = self.inner.lock();
         if inner.closed {
             return Some(Err(Errno::EBADF));
         }
-        inner.progress();
         attempt(&mut inner)
     }
 }

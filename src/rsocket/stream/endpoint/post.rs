@@ -12,6 +12,7 @@ use crate::verbs::{Remote, Work};
 use rdma_sys::{ibv_send_flags, ibv_sge, ibv_wr_opcode};
 
 const INLINE: u32 = ibv_send_flags::IBV_SEND_INLINE.0;
+const SIGNALED: u32 = ibv_send_flags::IBV_SEND_SIGNALED.0;
 
 impl Endpoint {
     fn buffered(&self, at: u32, length: u32, entries: &mut [ibv_sge; 2]) -> usize {
@@ -41,6 +42,7 @@ impl Endpoint {
     ///
     /// # Safety
     /// `from` is readable for `bytes`.
+    #[inline]
     pub(in crate::rsocket::stream) unsafe fn post_inline(
         &self,
         transfer: &Transfer,
@@ -61,7 +63,16 @@ impl Endpoint {
     ) -> Result<()> {
         let mut entries = [EMPTY; 2];
         let count = self.buffered(from, bytes, &mut entries);
-        self.post_write(tag, &entries[..count], 0, place)
+        let work = Work {
+            id: id_of(tag),
+            entries: &entries[..count],
+            opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE,
+            flags: told(tag),
+            immediate: 0,
+            remote: Remote::Memory { address: place.0, key: place.1 },
+        };
+        // SAFETY: entries of the send region.
+        unsafe { self.queue_pair.post_send(&work) }
     }
 
     pub(in crate::rsocket::stream) fn post_grant(&mut self, grant: &Grant) -> Result<()> {
@@ -121,6 +132,7 @@ impl Endpoint {
     }
 
     /// One message with its data: a write with immediate, or a write and then a send.
+    #[inline(always)]
     fn post(
         &self,
         message: Message,
@@ -129,55 +141,50 @@ impl Endpoint {
         flags: u32,
         (address, key): (u64, u32),
     ) -> Result<()> {
-        if !self.sizes.split {
-            let work = Work {
-                id: id_of(tag),
-                entries,
-                opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE_WITH_IMM,
-                flags: flags | told(tag),
-                immediate: message.encode(),
-                remote: Remote::Memory { address, key },
-            };
-            // SAFETY: entries of the send region, or inline.
-            return unsafe { self.queue_pair.post_send(&work) };
-        }
-        if !entries.is_empty() {
-            // A grant's own write takes a slot for control messages too.
-            let own =
-                matches!(tag, Some(Tag::Control(_))).then_some(Tag::Control(Share::default()));
-            self.post_write(own, entries, flags, (address, key))?;
-        }
-        let raw = message.encode().to_ne_bytes();
-        let entries = [ibv_sge { addr: raw.as_ptr() as u64, length: MESSAGE as u32, lkey: 0 }];
-        let work = Work {
-            id: id_of(tag),
-            entries: &entries,
-            opcode: ibv_wr_opcode::IBV_WR_SEND,
-            flags: INLINE | told(tag),
-            immediate: 0,
-            remote: Remote::Peer,
-        };
-        // SAFETY: inline.
-        unsafe { self.queue_pair.post_send(&work) }
-    }
-
-    fn post_write(
-        &self,
-        tag: Option<Tag>,
-        entries: &[ibv_sge],
-        flags: u32,
-        (address, key): (u64, u32),
-    ) -> Result<()> {
         let work = Work {
             id: id_of(tag),
             entries,
-            opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE,
+            opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE_WITH_IMM,
             flags: flags | told(tag),
-            immediate: 0,
+            immediate: message.encode(),
             remote: Remote::Memory { address, key },
         };
+        if self.sizes.split {
+            return self.post_in_two(work);
+        }
         // SAFETY: entries of the send region, or inline.
         unsafe { self.queue_pair.post_send(&work) }
+    }
+
+    /// The same where there is no write with immediate.
+    #[inline(never)]
+    fn post_in_two(&self, work: Work<'_>) -> Result<()> {
+        if !work.entries.is_empty() {
+            // A grant's own write takes a slot for control messages too.
+            let own = matches!(Tag::decode(work.id), Tag::Control(_))
+                .then_some(Tag::Control(Share::default()));
+            let write = Work {
+                id: id_of(own),
+                flags: work.flags & !SIGNALED | told(own),
+                opcode: ibv_wr_opcode::IBV_WR_RDMA_WRITE,
+                immediate: 0,
+                ..work
+            };
+            // SAFETY: entries of the send region, or inline.
+            unsafe { self.queue_pair.post_send(&write) }?;
+        }
+        let raw = work.immediate.to_ne_bytes();
+        let entries = [ibv_sge { addr: raw.as_ptr() as u64, length: MESSAGE as u32, lkey: 0 }];
+        let message = Work {
+            entries: &entries,
+            opcode: ibv_wr_opcode::IBV_WR_SEND,
+            flags: work.flags | INLINE,
+            immediate: 0,
+            remote: Remote::Peer,
+            ..work
+        };
+        // SAFETY: inline.
+        unsafe { self.queue_pair.post_send(&message) }
     }
 }
 
@@ -188,7 +195,7 @@ fn id_of(tag: Option<Tag>) -> u64 {
 
 /// Only what has something to give back is told of.
 fn told(tag: Option<Tag>) -> u32 {
-    if tag.is_some() { ibv_send_flags::IBV_SEND_SIGNALED.0 } else { 0 }
+    if tag.is_some() { SIGNALED } else { 0 }
 }
 
 const EMPTY: ibv_sge = ibv_sge { addr: 0, length: 0, lkey: 0 };

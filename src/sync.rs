@@ -3,7 +3,7 @@
 #[cfg(not(all(loom, test)))]
 pub(crate) use crate::cell::UnsafeCell;
 #[cfg(not(all(loom, test)))]
-pub(crate) use crate::lock::Mutex;
+pub(crate) use crate::lock::{Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::hint::spin_loop as spin;
 #[cfg(not(all(loom, test)))]
@@ -11,6 +11,8 @@ pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(all(loom, test))]
 pub(crate) use loom::cell::UnsafeCell;
+#[cfg(all(loom, test))]
+pub(crate) use loom::sync::MutexGuard;
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[cfg(all(loom, test))]
@@ -26,7 +28,7 @@ impl<T> Mutex<T> {
         Mutex(loom::sync::Mutex::new(value))
     }
 
-    pub(crate) fn lock(&self) -> loom::sync::MutexGuard<'_, T> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         match self.0.lock() {
             Ok(guard) => guard,
             Err(poisoned) => poisoned.into_inner(),

@@ -7,5 +7,5 @@
 mod mutex;
 mod rw;
 
-pub(crate) use mutex::{Condvar, Mutex};
+pub(crate) use mutex::{Condvar, Mutex, MutexGuard};
 pub(crate) use rw::RwLock;

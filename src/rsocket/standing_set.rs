@@ -8,7 +8,7 @@
 
 use super::epoll::Set;
 use super::looking::Looking;
-use super::poll::{ALWAYS, rsocket};
+use super::poll::{ALWAYS, asks_the_same, rsocket};
 use super::socket::{self, Socket};
 use super::wait::{self, Deadline, Limit};
 use crate::error::Result;
@@ -65,7 +65,7 @@ pub(super) fn poll(fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
 
 impl StandingSet {
     fn poll(&mut self, fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
-        let is_same = self.has_same(fds);
+        let is_same = asks_the_same(&self.array, fds);
         if !is_same && !self.has_same_descriptors(fds) {
             self.remember(fds);
             return None;
@@ -108,20 +108,6 @@ impl StandingSet {
                 return Some(Ok(found));
             }
         }
-    }
-
-    /// The array is the same, which most are. Its results are cleared on the way: this is all that an idle
-    /// socket costs, so it is one pass without branches.
-    fn has_same(&self, fds: &mut [pollfd]) -> bool {
-        if self.array.len() != fds.len() {
-            return false;
-        }
-        let mut difference = 0;
-        for (known, given) in self.array.iter().zip(fds) {
-            difference |= (known.fd ^ given.fd) | i32::from(known.events ^ given.events);
-            given.revents = 0;
-        }
-        difference == 0
     }
 
     fn has_same_descriptors(&self, fds: &[pollfd]) -> bool {

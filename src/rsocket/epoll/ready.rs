@@ -5,7 +5,7 @@
 //! signal is up exactly while the list has entries.
 
 use crate::error::{Errno, Result};
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -79,8 +79,8 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
     /// Shows each entry to `look` once, as long as that wants more; those that it wants to stay go to
     /// the end of the list.
     pub(super) fn visit(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
-        self.show(look);
-        self.settle(&mut self.list.lock());
+        let mut list = self.show(look);
+        self.settle(&mut list);
     }
 
     /// `visit` for a list that only one thread waits for, and only when nothing stayed: the signal is up
@@ -93,23 +93,26 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
                 self.signal.lower();
             }
         }
-        self.show(look);
+        drop(self.show(look));
     }
 
-    fn show(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) {
-        let mut left = self.list.lock().entries.len();
-        while left > 0 {
-            left -= 1;
-            let Some(entry) = self.list.lock().entries.pop_front() else { break };
+    /// The list comes back locked.
+    fn show(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) -> MutexGuard<'_, List<T>> {
+        let mut list = self.list.lock();
+        for _ in 0..list.entries.len() {
+            let Some(entry) = list.entries.pop_front() else { break };
+            drop(list);
             entry.listed().store(false, Ordering::Release);
             let verdict = look(&entry);
-            if verdict.stays {
-                self.put_quietly(entry);
+            list = self.list.lock();
+            if verdict.stays && !entry.listed().swap(true, Ordering::AcqRel) {
+                list.entries.push_back(entry);
             }
             if verdict.enough {
                 break;
             }
         }
+        list
     }
 
     fn settle(&self, list: &mut List<T>) {

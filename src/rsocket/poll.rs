@@ -47,9 +47,15 @@ pub(crate) fn poll(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
     if let Some(result) = standing_set::poll(fds, limit) {
         return result;
     }
-    if let Some(ready) = look_at_rsockets(fds) {
-        return Ok(ready);
+    match look_at_rsockets(fds) {
+        Some(ready) => Ok(ready),
+        None => poll_on(fds, limit),
     }
+}
+
+/// When a first look was not enough.
+#[inline(never)]
+fn poll_on(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
     let deadline = limit.begin();
     let mut places = crate::memory::try_vec(fds.len())?;
     places.extend(fds.iter().map(|place| match rsocket(place.fd) {
@@ -82,9 +88,10 @@ pub(crate) fn poll(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
     result
 }
 
-/// What rpoll itself has to look at. A set's descriptor is one that the kernel can poll.
+/// What rpoll itself has to look at.
+#[inline]
 pub(super) fn rsocket(fd: RawFd) -> Option<Arc<Socket>> {
-    socket::lookup(fd).filter(|socket| socket.as_source().is_ok())
+    socket::lookup(fd).filter(|socket| socket.is_source())
 }
 
 /// Whether an array asks what another did. Results are cleared on the way: this is all that an idle socket

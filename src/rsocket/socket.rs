@@ -202,12 +202,18 @@ impl Socket {
         }
     }
 
+    #[inline]
     pub(super) fn readiness(&self) -> c_short {
         match self {
             Socket::Stream(stream) => stream.readiness(),
             Socket::Datagram(datagram) => datagram.readiness(),
             Socket::Set(_) | Socket::Lookup(_) => 0,
         }
+    }
+
+    /// Something that calls wait for; a set's descriptor is one that the kernel can poll.
+    pub(super) fn is_source(&self) -> bool {
+        matches!(self, Socket::Stream(_) | Socket::Datagram(_))
     }
 
     /// What waits need; sets have none.

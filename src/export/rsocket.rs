@@ -1510,7 +1510,7 @@ pub unsafe extern "C" fn repoll_ctl(
 ) -> c_int {
     // SAFETY: a valid event or NULL.
     let event = unsafe { event.as_ref() }.copied();
-    find(epfd).and_then(|set| set.as_set()?.control(op, fd, event)).into_c()
+    find(epfd).and_then(|set| Set::control(set.as_set()?, op, fd, event)).into_c()
 }
 
 /// Waits for events of a set of repoll_create.

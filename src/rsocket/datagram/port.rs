@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::packet::SLOT;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::qp;
 use crate::rsocket::armed::Armed;
@@ -22,7 +23,6 @@ use crate::verbs_ext::LOCAL;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_wc_status, ibv_wr_opcode};
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 
 /// Room for the global routing header before each received datagram.
 const ROUTE_HEADER: usize = 40;
@@ -49,7 +49,7 @@ pub(super) struct Port {
     longest: usize,
     free: Vec<u32>,
     /// Handles of datagrams on their way.
-    in_use: Vec<Option<Arc<AddressHandle>>>,
+    in_use: Vec<Option<Counted<AddressHandle>>>,
     // The last to go: it keeps the device and its domain.
     id: OwnedId,
 }
@@ -190,7 +190,7 @@ impl Port {
     pub(super) fn send(
         &mut self,
         length: usize,
-        handle: &Arc<AddressHandle>,
+        handle: &Counted<AddressHandle>,
         number: u32,
         fill: impl FnOnce(*mut u8),
     ) -> Result<()> {
@@ -209,7 +209,7 @@ impl Port {
         // SAFETY: a slot of the region; the handle is kept until the completion.
         let posted = unsafe { self.queue_pair.post_send(&work) };
         match posted {
-            Ok(()) => self.in_use[slot as usize] = Some(Arc::clone(handle)),
+            Ok(()) => self.in_use[slot as usize] = Some(Counted::clone(handle)),
             Err(_) => self.free.push(slot),
         }
         posted

@@ -5,6 +5,7 @@
 use super::link::Link;
 use super::{Inner, Phase, Stream};
 use crate::conn::Parameters;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::{self, Channel, Message};
 use crate::id::Id;
@@ -16,7 +17,6 @@ use crate::rsocket::wire::{ConnectionData, IB_HEADER};
 use crate::types::*;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// As net.core.somaxconn.
@@ -28,7 +28,7 @@ const RETRIES: u8 = 7;
 /// The accept queue of a listener, or whose queue an accepted stream is for.
 #[derive(Default)]
 pub(super) struct Accepting {
-    queue: VecDeque<Arc<Stream>>,
+    queue: VecDeque<Counted<Stream>>,
     backlog: usize,
     /// Answered and not yet confirmed.
     pending: Vec<RawFd>,
@@ -235,7 +235,7 @@ impl Stream {
             inner.accepting.listener.take()
         };
         let own = match socket::find_any(self.fd).as_deref() {
-            Some(Socket::Stream(stream)) if std::ptr::eq(&**stream, self) => Arc::clone(stream),
+            Some(Socket::Stream(stream)) if std::ptr::eq(&**stream, self) => Counted::clone(stream),
             _ => return,
         };
         let queued = with_listener(listener, |inner| {

@@ -22,13 +22,13 @@ mod waiting;
 
 use super::service;
 use super::socket::{self, Socket};
-use super::wait::Wake;
+use super::wait::Waiter;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::Channel;
 use crate::fork::Owner;
 use crate::id::{self, Id};
 use crate::lock::Mutex;
-use crate::memory::try_arc;
 use crate::types::{RDMA_PS_TCP, SocketAddress};
 use iomap::Iomaps;
 use link::Link;
@@ -36,7 +36,6 @@ use listen::Accepting;
 pub(crate) use options::Options;
 pub(crate) use sockopt::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA};
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -96,7 +95,7 @@ struct Inner {
     attempt: connect::Attempt,
     accepting: Accepting,
     iomaps: Iomaps,
-    waiters: Vec<Arc<dyn Wake>>,
+    waiters: Vec<Waiter>,
 }
 
 impl Inner {
@@ -206,10 +205,10 @@ impl Stream {
         id: &'static Id,
         channel: Box<Channel>,
         mut inner: Inner,
-    ) -> Result<Arc<Stream>> {
+    ) -> Result<Counted<Stream>> {
         let fd = channel.file().fd()?;
         inner.fd = fd;
-        let stream = try_arc(Stream {
+        let stream = Counted::try_new(Stream {
             fd,
             family,
             owner: Owner::current(),
@@ -220,7 +219,7 @@ impl Stream {
         })?;
         super::descriptor::set_non_blocking(fd)?;
         let service = service::get()?;
-        socket::enter(fd, Socket::Stream(Arc::clone(&stream)))?;
+        socket::enter(fd, Socket::Stream(Counted::clone(&stream)))?;
         if let Err(error) = service.watch(fd) {
             drop(socket::leave(fd));
             return Err(error);

@@ -4,22 +4,21 @@ use super::link::Link;
 use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::Limit;
-use crate::rsocket::wait::Wake;
+use crate::rsocket::wait::Waiter;
 use crate::rsocket::waiting::{self, Patience, Source, identity};
 use libc::c_short;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 impl Source for Stream {
-    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()> {
+    fn add_waiter(&self, waiter: Waiter) -> Result<()> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
         Ok(())
     }
 
-    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
+    fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(identity(&waiter))?;
@@ -27,7 +26,7 @@ impl Source for Stream {
         Ok((fd, inner.look()))
     }
 
-    fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
+    fn remove_waiter(&self, waiter: &Waiter) {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 

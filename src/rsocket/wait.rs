@@ -13,6 +13,7 @@ use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::lock::Mutex;
+use crate::memory::try_push;
 use libc::{c_int, pollfd};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,7 +131,8 @@ impl Drop for Borrowed {
         }
         if let Some(mut pool) = POOL.try_lock_for(PATIENCE) {
             if pool.generation == fork::generation() && pool.wakers.len() < POOLED {
-                pool.wakers.push(Counted::clone(&self.0));
+                // Without memory it ends here.
+                let _ = try_push(&mut pool.wakers, Counted::clone(&self.0));
             }
         }
     }

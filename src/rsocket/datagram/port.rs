@@ -9,6 +9,7 @@
 use super::packet::SLOT;
 use crate::counted::Counted;
 use crate::error::{Errno, Result};
+use crate::memory::try_collect;
 use crate::qp;
 use crate::rsocket::armed::Armed;
 use crate::rsocket::epoll::Epoll;
@@ -66,6 +67,8 @@ impl Port {
         let send = Region::map(domain, to_send as usize * SLOT, LOCAL)?;
         let arrivals = Events::create(context, to_receive)?;
         let departures = Events::create(context, to_send)?;
+        let free = try_collect(0..to_send)?.into_vec();
+        let in_use = try_collect((0..to_send).map(|_| None))?.into_vec();
         let group = Epoll::group([arrivals.fd, departures.fd].into_iter())?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -90,8 +93,8 @@ impl Port {
             local: *local,
             // Sizes of the enumeration: 1 is 256 bytes, each next one twice as much.
             longest: SLOT.min(128 << mtu.min(5)),
-            free: (0..to_send).collect(),
-            in_use: (0..to_send).map(|_| None).collect(),
+            free,
+            in_use,
             id,
         };
         for slot in 0..to_receive {

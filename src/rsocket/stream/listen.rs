@@ -188,7 +188,12 @@ impl Stream {
 
     /// Before the client hears of it: what needs memory comes first.
     fn keep_pending(&self, child: RawFd) -> Result<()> {
-        try_push(&mut self.inner.lock().accepting.pending, child)?;
+        {
+            let accepting = &mut self.inner.lock().accepting;
+            try_push(&mut accepting.pending, child)?;
+            let confirmed_at_once = accepting.pending.len();
+            accepting.queue.try_reserve(confirmed_at_once).map_err(|_| Errno::ENOMEM)?;
+        }
         service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child)
     }
 
@@ -240,12 +245,11 @@ impl Stream {
         };
         let queued = with_listener(listener, |inner| {
             inner.accepting.pending.retain(|fd| *fd != self.fd);
-            inner.accepting.queue.try_reserve(1).is_ok().then(|| {
-                inner.accepting.queue.push_back(own);
-                inner.wake();
-            })
+            // There is room since the client was answered.
+            inner.accepting.queue.push_back(own);
+            inner.wake();
         });
-        if queued.flatten().is_none() {
+        if queued.is_none() {
             drop(socket::leave(self.fd));
             return;
         }

@@ -204,6 +204,22 @@ static void last_words(void)
 	AGAIN(rclose(pair.listener));
 }
 
+/* A socket whose connect has failed connects at last, whatever failed. */
+static void second_tries(void)
+{
+	struct sockaddr_in sin = address(PORT);
+	int fd = AGAIN(rsocket(AF_INET, SOCK_STREAM, 0)), listener, failed = 0;
+
+	AGAIN_UNLESS(ECONNREFUSED, rconnect(fd, (struct sockaddr *)&sin, sizeof sin));
+	listener = listening(PORT);
+	while (failed < 3 && rconnect(fd, (struct sockaddr *)&sin, sizeof sin))
+		failed++;
+	if (failed > 1)
+		say("rconnect failed %d times: %s", failed, errno_name(errno));
+	AGAIN(rclose(fd));
+	AGAIN(rclose(listener));
+}
+
 static void direct_writes(void)
 {
 	struct pair pair = connection();
@@ -331,6 +347,7 @@ int main(void)
 		out[i] = i * 7 + (i >> 8);
 	each("streams", streams, 30);
 	each("rclose after a send", last_words, 30);
+	each("rconnect once more", second_tries, 30);
 	each("riomap and riowrite", direct_writes, 30);
 	each("rpoll and rselect", polls, 60);
 	each("repoll", sets, 30);

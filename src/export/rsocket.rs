@@ -257,7 +257,7 @@ pub unsafe extern "C" fn raccept(
 /// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EALREADY`: the rsocket is being connected.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `ECONNABORTED`: an earlier attempt has failed; the rsocket is of no further use.
+/// - `ECONNABORTED`: an earlier attempt has failed, as SO_ERROR has told already. The next call is another attempt.
 /// - `ECONNREFUSED`: nobody listens there.
 /// - `ECONNRESET`: the peer gave up meanwhile.
 /// - `EHOSTUNREACH`: the peer cannot be reached.

@@ -11,6 +11,7 @@ use crate::event::{self, Channel, Message};
 use crate::id::Id;
 use crate::log;
 use crate::memory::try_push;
+use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::socket::{self, Socket};
 use crate::rsocket::wire::{ConnectionData, IB_HEADER};
@@ -75,11 +76,11 @@ impl Stream {
         }
         self.inner.lock().accepting.backlog = backlog;
         self.inner.lock().phase = Phase::Listening;
-        if let Err(error) = self.id.listen(backlog as i32) {
+        if let Err(error) = self.id().listen(backlog as i32) {
             self.inner.lock().phase = Phase::Bound;
             return Err(error);
         }
-        let local = self.id.addresses().0;
+        let local = self.id().addresses().0;
         self.inner.lock().local = local;
         Ok(())
     }
@@ -111,7 +112,7 @@ impl Stream {
 
     /// Answers requests while there is room for what comes of them.
     pub(super) fn take_requests(&self) {
-        let file = self.id.file();
+        let file = self.id().file();
         loop {
             let oldest = {
                 let mut inner = self.inner.lock();
@@ -175,7 +176,7 @@ impl Stream {
         let options = self.inner.lock().options;
         let mut inner = Inner::new(options, Phase::Accepting);
         inner.accepting.listener = Some(self.fd);
-        let child = Stream::assemble(self.family, id, channel, inner)?;
+        let child = Stream::assemble(self.family, SoleId::of(id), channel, inner)?;
         child.share_port();
         let answered = self.keep_pending(child.fd).and_then(|()| child.answer_with(message));
         if answered.is_err() {
@@ -210,17 +211,18 @@ impl Stream {
         let data = message.private_data().get(skipped..).ok_or(Errno::EPROTO)?;
         let data = ConnectionData::decode(data)?;
         let options = self.inner.lock().options;
-        let mut link = Link::create(self.id, &options)?;
+        let id = self.id();
+        let mut link = Link::create(id.get(), &options)?;
         link.connect(&data);
         let own = link.endpoint.connection_data().encode();
-        let (local, peer) = self.id.addresses();
+        let (local, peer) = id.addresses();
         {
             let mut inner = self.inner.lock();
             (inner.local, inner.peer) = (local, peer);
             inner.link = Some(link);
         }
         let (responder_resources, initiator_depth) = message.depths();
-        self.id.accept(Some(&Parameters {
+        id.accept(Some(&Parameters {
             private_data: &own,
             responder_resources,
             initiator_depth,

@@ -6,6 +6,7 @@
 //!
 //! One lock per stream, held for the few steps of a call and never while something is waited for.
 
+mod again;
 mod connect;
 mod endpoint;
 mod iomap;
@@ -20,6 +21,7 @@ mod sockopt;
 mod transfer;
 mod waiting;
 
+use super::owned_id::SoleId;
 use super::service;
 use super::socket::{self, Socket};
 use super::wait::Waiter;
@@ -27,9 +29,8 @@ use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::Channel;
 use crate::fork::Owner;
-use crate::id::{self, Id};
 use crate::lock::Mutex;
-use crate::types::{RDMA_PS_TCP, SocketAddress};
+use crate::types::SocketAddress;
 use iomap::Iomaps;
 use link::Link;
 use listen::Accepting;
@@ -50,8 +51,10 @@ pub(crate) struct Stream {
     owner: Owner,
     /// The program knows the descriptor.
     public: AtomicBool,
-    id: &'static Id,
-    channel: Option<Box<Channel>>,
+    /// One is good for one request: a connect that comes after a failed one takes another.
+    id: Mutex<Counted<SoleId>>,
+    // Outlives the id; its end closes the descriptor.
+    channel: Box<Channel>,
     inner: Mutex<Inner>,
 }
 
@@ -185,12 +188,7 @@ impl Stream {
     /// A new, unconnected stream, entered in the table.
     pub(crate) fn open(family: i32, non_blocking: bool, close_on_exec: bool) -> Result<RawFd> {
         let channel = Channel::create()?;
-        let id = id::create(
-            Some(&channel),
-            std::ptr::null_mut(),
-            RDMA_PS_TCP,
-            id::default_qp_type(RDMA_PS_TCP),
-        )?;
+        let id = SoleId::for_stream(&channel)?;
         let stream = Stream::assemble(family, id, channel, Inner::new(Options::new(), Phase::Idle));
         let stream = stream?;
         stream.inner.lock().non_blocking = non_blocking;
@@ -202,7 +200,7 @@ impl Stream {
     /// Enters the table and the care of the service thread.
     fn assemble(
         family: i32,
-        id: &'static Id,
+        id: SoleId,
         channel: Box<Channel>,
         mut inner: Inner,
     ) -> Result<Counted<Stream>> {
@@ -213,8 +211,8 @@ impl Stream {
             family,
             owner: Owner::current(),
             public: AtomicBool::new(false),
-            id,
-            channel: Some(channel),
+            id: Mutex::new(Counted::try_new(id)?),
+            channel,
             inner: Mutex::new(inner),
         })?;
         super::descriptor::set_non_blocking(fd)?;
@@ -225,6 +223,10 @@ impl Stream {
             return Err(error);
         }
         Ok(stream)
+    }
+
+    fn id(&self) -> Counted<SoleId> {
+        Counted::clone(&self.id.lock())
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -261,8 +263,9 @@ impl Stream {
         if self.inner.lock().phase != Phase::Idle {
             return Err(Errno::EINVAL);
         }
-        self.id.bind(address)?;
-        let local = self.id.addresses().0;
+        let id = self.id();
+        id.bind(address)?;
+        let local = id.addresses().0;
         let mut inner = self.inner.lock();
         inner.phase = Phase::Bound;
         inner.local = local;
@@ -300,10 +303,8 @@ impl Drop for Stream {
         }
         let inner = self.inner.get_mut();
         inner.iomaps.clear();
+        // Before the id.
         drop(inner.link.take());
-        self.end_id();
-        // Closes the descriptor.
-        drop(self.channel.take());
     }
 }
 

@@ -131,13 +131,6 @@ impl Stream {
             waiter.closed();
         }
     }
-
-    /// Destroys the id; the stream is used no more.
-    pub(super) fn end_id(&self) {
-        // SAFETY: only the drop of the stream calls this. An error means that the kernel's side is
-        // gone already.
-        let _ = unsafe { self.id.destroy() };
-    }
 }
 
 /// Refuses a request whose id belongs to no stream.

@@ -129,14 +129,22 @@ impl Stream {
         inner.and_then(|inner| inner.check_connected().err()).unwrap_or(error)
     }
 
-    /// As `wait_for`, whether or not the socket is non-blocking, and without looking for long.
-    pub(super) fn wait_until<R>(
+    /// Begins something and waits for its end, whether or not the socket is non-blocking. What the wait needs
+    /// comes first: without it nothing has begun.
+    pub(super) fn begin_and_wait<R>(
         &self,
-        limit: Option<Duration>,
+        begin: impl FnOnce() -> Result<()>,
         mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
     ) -> Result<R> {
+        let limit = self.inner.lock().options.send_timeout;
         let deadline = Limit::from(limit).begin();
-        waiting::sleep_until(self, deadline, || self.try_once(&mut attempt))
+        let mut begin = Some(begin);
+        waiting::sleep_until(self, deadline, || {
+            if let Some(Err(error)) = begin.take().map(|begin| begin()) {
+                return Some(Err(error));
+            }
+            self.try_once(&mut attempt)
+        })
     }
 
     fn try_once<R>(

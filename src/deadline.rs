@@ -5,6 +5,7 @@
 //! poll(2) on one descriptor.
 #![allow(unsafe_code)]
 
+use crate::environment;
 use crate::error::{Errno, Result};
 use crate::once::Once;
 use std::os::fd::RawFd;
@@ -13,7 +14,7 @@ use std::time::{Duration, Instant};
 /// The limit, unless absent, zero or not a number.
 pub(crate) fn limit() -> Option<Duration> {
     static LIMIT: Once<Option<Duration>> = Once::new();
-    LIMIT.get_or_init(|| parse(&std::env::var("RDMACM_SYNC_TIMEOUT_MS").ok()?))
+    LIMIT.get_or_init(|| environment::read(c"RDMACM_SYNC_TIMEOUT_MS", parse))
 }
 
 fn parse(value: &str) -> Option<Duration> {

@@ -13,7 +13,7 @@
 //! | `uapi` | the border to the kernel |
 //! | `verbs` | the border to libibverbs |
 //! | `types` | the structs of the public headers |
-//! | `index`, `acknowledge`, `cell`, `counted`, `deadline`, `fork`, `lock`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
+//! | `index`, `acknowledge`, `cell`, `counted`, `deadline`, `environment`, `fork`, `lock`, `memory`, `once`, `sync`, `thread`, `log`, `error` | tools |
 //!
 //! # Safety words
 //!
@@ -44,6 +44,7 @@ mod counted;
 mod deadline;
 mod device;
 mod endpoint;
+mod environment;
 pub mod error;
 mod event;
 pub mod export;

@@ -1,6 +1,7 @@
 //! Opt-in diagnostics: with `RDMACM_LOG=1` in the environment, one line on standard error for each
 //! failed kernel command and for each event that had to be dropped. Silent otherwise.
 
+use crate::environment;
 use crate::error::Errno;
 use crate::memory::try_format;
 use crate::once::Once;
@@ -11,7 +12,8 @@ use std::os::fd::RawFd;
 fn enabled() -> bool {
     static ENABLED: Once<bool> = Once::new();
     ENABLED.get_or_init(|| {
-        std::env::var_os("RDMACM_LOG").is_some_and(|value| !value.is_empty() && value != "0")
+        let is_on = |value: &str| Some(!value.is_empty() && value != "0");
+        environment::read(c"RDMACM_LOG", is_on).unwrap_or(false)
     })
 }
 

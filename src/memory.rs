@@ -7,7 +7,6 @@
 use crate::error::{Errno, Result};
 use std::alloc::Layout;
 use std::fmt::{self, Arguments, Write};
-use std::sync::Arc;
 
 /// `Box::new`, but a failed allocation is an error of the caller's.
 pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
@@ -23,25 +22,6 @@ pub(crate) fn try_box<T>(value: T) -> Result<Box<T>> {
         memory.write(value);
         Ok(Box::from_raw(memory))
     }
-}
-
-/// `Arc::new`, but ENOMEM when memory is at its end. The standard library's own ends the process then, so
-/// a block of the size it needs is asked for first and given back.
-pub(crate) fn try_arc<T>(value: T) -> Result<Arc<T>> {
-    // The value behind two counters.
-    const COUNTERS: Layout = Layout::new::<[usize; 2]>();
-    let (layout, _) = COUNTERS.extend(Layout::new::<T>()).map_err(|_| Errno::ENOMEM)?;
-    // SAFETY: the layout is not empty; the block is freed with the layout it was made with.
-    unsafe {
-        let probe = std::alloc::alloc(layout);
-        if probe.is_null() {
-            return Err(Errno::ENOMEM);
-        }
-        // Or the compiler sees that nobody uses it.
-        std::hint::black_box(probe);
-        std::alloc::dealloc(probe, layout);
-    }
-    Ok(Arc::new(value))
 }
 
 /// State that few objects need: memory only for those.

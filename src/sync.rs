@@ -7,14 +7,14 @@ pub(crate) use crate::lock::{Mutex, MutexGuard};
 #[cfg(not(all(loom, test)))]
 pub(crate) use std::hint::spin_loop as spin;
 #[cfg(not(all(loom, test)))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 #[cfg(all(loom, test))]
 pub(crate) use loom::cell::UnsafeCell;
 #[cfg(all(loom, test))]
 pub(crate) use loom::sync::MutexGuard;
 #[cfg(all(loom, test))]
-pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 #[cfg(all(loom, test))]
 pub(crate) use loom::thread::yield_now as spin;
 

@@ -6,57 +6,7 @@
  * program goes on, and nothing is left when it has tidied up.
  */
 #include "trace.h"
-
-#include <link.h>
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
-
-static uintptr_t from, to;
-static long left;
-static bool fired;
-
-static int find_library(struct dl_phdr_info *object, size_t size, void *arg)
-{
-	if (!object->dlpi_name || !strstr(object->dlpi_name, "librdmacm.so"))
-		return 0;
-	for (int i = 0; i < object->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-
-		if (part->p_type == PT_LOAD && (part->p_flags & PF_X)) {
-			from = object->dlpi_addr + part->p_vaddr;
-			to = from + part->p_memsz;
-		}
-	}
-	return 1;
-}
-
-static bool fails(void *caller)
-{
-	bool is_library = (uintptr_t)caller - from < to - from;
-
-	if (!left || !is_library || --left)
-		return false;
-	fired = true;
-	errno = ENOMEM;
-	return true;
-}
-
-void *malloc(size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-	return fails(__builtin_return_address(0)) ? NULL : __libc_realloc(old, size);
-}
+#include "short_memory.h"
 
 /* Whether a call went through; nothing but ENOMEM may stop it. */
 static bool ok(const char *what, int result)
@@ -165,45 +115,17 @@ static void names(void)
 	rdma_freeaddrinfo(found);
 }
 
-/* The number of the allocation that fails, told to the child; whether there was such a one. */
-static bool attempt(void (*run)(void), long number)
+static void each(const char *what, void (*run)(void))
 {
-	int status = 0;
-	pid_t pid = fork();
+	long count = every(run);
 
-	if (pid == 0) {
-		struct rdmafake_live live = { 0 };
-
-		alarm(15);
-		left = number;
-		run();
-		left = 0;
-		RDMAFAKE(rdmafake_live)(&live);
-		if (live.channels || live.ids || live.events || live.qps || live.cqs || live.multicasts)
-			say("something is left");
-		fflush(stdout);
-		_exit(fired ? 1 : 0);
-	}
-	waitpid(pid, &status, 0);
-	if (WIFSIGNALED(status))
-		say("signal %d", WTERMSIG(status));
-	return WIFSIGNALED(status) || WEXITSTATUS(status) == 1;
-}
-
-static void every(const char *what, void (*run)(void))
-{
-	long number = 1;
-
-	while (number < 200 && attempt(run, number))
-		number++;
-	say("%s: %s", what, number > 5 && number < 200 ? "every allocation has failed" : "too few or too many");
+	say("%s: %s", what, count > 5 && count < MOST_ALLOCATIONS ? "every allocation has failed" : "too few or too many");
 }
 
 int main(void)
 {
-	dl_iterate_phdr(find_library, NULL);
-	every("connection", connection);
-	every("multicast", multicast);
-	every("names", names);
+	each("connection", connection);
+	each("multicast", multicast);
+	each("names", names);
 	return done();
 }

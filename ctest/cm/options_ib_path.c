@@ -1,7 +1,7 @@
 /*
  * fake: device type=ib ip=10.77.0.1/24 lid=5
  * A path that the application sets is a resolved route: its event, its fields in the id, and a connection
- * over it; wrong flags, lengths and states are refused.
+ * over it, whose queue pair has its service level and MTU; wrong flags, lengths and states are refused.
  */
 #include "trace.h"
 
@@ -29,6 +29,15 @@ static struct ibv_path_data path_from(struct rdma_cm_id *id)
 static int set(struct rdma_cm_id *id, const void *value, size_t length)
 {
 	return rdma_set_option(id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, (void *)value, length);
+}
+
+static void show_queue_pair(struct rdma_cm_id *id)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	MUST(ibv_query_qp(id->qp, &attr, IBV_QP_AV | IBV_QP_PATH_MTU, &init));
+	say("queue pair: mtu %d, lid %d, level %d, rate %d", attr.path_mtu, attr.ah_attr.dlid, attr.ah_attr.sl, attr.ah_attr.static_rate);
 }
 
 int main(void)
@@ -66,6 +75,7 @@ int main(void)
 	MUST(rdma_ack_cm_event(request));
 	take(active);
 	take(passive);
+	show_queue_pair(id);
 	rdma_destroy_qp(child);
 	CALL(rdma_destroy_id(child));
 	rdma_destroy_qp(id);

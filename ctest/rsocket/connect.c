@@ -50,6 +50,103 @@ static void refused(void)
 	rclose(fd);
 }
 
+/* The same calls for rsockets and for the kernel's own TCP. */
+struct calls {
+	const char *name;
+	int (*socket)(int, int, int);
+	int (*connect)(int, const struct sockaddr *, socklen_t);
+	int (*bind)(int, const struct sockaddr *, socklen_t);
+	int (*listen)(int, int);
+	int (*poll)(struct pollfd *, nfds_t, int);
+	int (*getsockopt)(int, int, int, void *, socklen_t *);
+	int (*setsockopt)(int, int, int, const void *, socklen_t);
+	int (*getsockname)(int, struct sockaddr *, socklen_t *);
+	ssize_t (*send)(int, const void *, size_t, int);
+	int (*close)(int);
+};
+
+static int my_connect(int fd, const struct sockaddr *to, socklen_t size)
+{
+	return connect(fd, to, size);
+}
+
+static int my_bind(int fd, const struct sockaddr *to, socklen_t size)
+{
+	return bind(fd, to, size);
+}
+
+static int my_getsockname(int fd, struct sockaddr *own, socklen_t *size)
+{
+	return getsockname(fd, own, size);
+}
+
+static int connect_errno(const struct calls *use, int fd, const struct sockaddr_in *sin)
+{
+	return use->connect(fd, (const struct sockaddr *)sin, sizeof *sin) ? errno : 0;
+}
+
+/* A socket whose connect has failed is as good as new, once a connect has said so. R-: the C library's says ENOTCONN. */
+static void tries_again(const struct calls *use, struct sockaddr_in sin, struct sockaddr_in own)
+{
+	int fd = use->socket(AF_INET, SOCK_STREAM, 0), server = use->socket(AF_INET, SOCK_STREAM, 0), value = 1;
+	struct pollfd poll = { .events = POLLOUT };
+	struct sockaddr_in name;
+	socklen_t size = sizeof value, length = sizeof name;
+	char title[100];
+
+#define TRIED(what, got, want)                                          \
+	do {                                                            \
+		snprintf(title, sizeof title, "R- %s: %s", use->name, what); \
+		CHECK(title, got, want, 0);                             \
+	} while (0)
+	use->setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &value, sizeof value);
+	TRIED("bound", use->bind(fd, (struct sockaddr *)&own, sizeof own), 0);
+	for (int i = 0; i < 3; i++)
+		TRIED("refused, again and again", connect_errno(use, fd, &sin), ECONNREFUSED);
+
+	poll.fd = use->socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	TRIED("on its way", connect_errno(use, poll.fd, &sin), EINPROGRESS);
+	TRIED("its failure is seen", use->poll(&poll, 1, 5000), 1);
+	TRIED("SO_ERROR", use->getsockopt(poll.fd, SOL_SOCKET, SO_ERROR, &value, &size), 0);
+	TRIED("SO_ERROR", value, ECONNREFUSED);
+	TRIED("which leaves nothing to say", connect_errno(use, poll.fd, &sin), ECONNABORTED);
+	for (int i = 0; i < 2; i++) {
+		TRIED("on its way again", connect_errno(use, poll.fd, &sin), EINPROGRESS);
+		TRIED("its failure is seen", use->poll(&poll, 1, 5000), 1);
+		TRIED("and said", connect_errno(use, poll.fd, &sin), ECONNREFUSED);
+	}
+
+	use->setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &value, sizeof value);
+	TRIED("somebody listens", use->bind(server, (struct sockaddr *)&sin, sizeof sin), 0);
+	TRIED("somebody listens", use->listen(server, 4), 0);
+	TRIED("connected after all", connect_errno(use, fd, &sin), 0);
+	TRIED("connected", connect_errno(use, fd, &sin), EISCONN);
+	TRIED("name", use->getsockname(fd, (struct sockaddr *)&name, &length), 0);
+	TRIED("the port it was bound to", ntohs(name.sin_port), ntohs(own.sin_port));
+	TRIED("data", use->send(fd, "x", 1, 0), 1);
+	TRIED("on its way, and connected after all", connect_errno(use, poll.fd, &sin), EINPROGRESS);
+	TRIED("connected", use->poll(&poll, 1, 5000), 1);
+	TRIED("connected", poll.revents & (POLLERR | POLLHUP | POLLOUT), POLLOUT);
+	use->close(fd);
+	use->close(poll.fd);
+	use->close(server);
+}
+
+static void again(void)
+{
+	const struct calls tcp = { "TCP", socket, my_connect, my_bind, listen, poll, getsockopt, setsockopt,
+				   my_getsockname, send, close };
+	const struct calls rdma = { "rsockets", rsocket, rconnect, rbind, rlisten, rpoll, rgetsockopt, rsetsockopt,
+				    rgetsockname, rsend, rclose };
+	struct sockaddr_in local = { .sin_family = AF_INET, .sin_port = htons(7198),
+				     .sin_addr.s_addr = htonl(INADDR_LOOPBACK) }, own = local;
+
+	own.sin_port = htons(7197);
+	tries_again(&tcp, local, own);
+	if (!getenv("THEIRS"))
+		tries_again(&rdma, address(7198), address(7197));
+}
+
 /* One thread alone: connect and accept without blocking. */
 static void single_threaded(void)
 {
@@ -77,6 +174,7 @@ static void single_threaded(void)
 int main(void)
 {
 	refused();
+	again();
 	single_threaded();
 	return finish();
 }

@@ -109,7 +109,8 @@ int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr)
  *   None.
  *
  * Notes:
- *   After rdma_destroy_qp of every queue pair that uses the queue, and before rdma_destroy_id.
+ *   After rdma_destroy_qp of every queue pair that uses the queue, and before rdma_destroy_id. A
+ *   queue that is still in use is not destroyed: id->srq keeps it, and the call can be made again.
  *
  * Thread safety:
  *   One thread at a time per id; any number of ids in any number of threads.

@@ -205,7 +205,8 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen);
  *   EAFNOSUPPORT: the address is of another family than the rsocket.
  *   EALREADY: the rsocket is being connected.
  *   EBADF: socket is no open rsocket.
- *   ECONNABORTED: an earlier attempt has failed; the rsocket is of no further use.
+ *   ECONNABORTED: an earlier attempt has failed, as SO_ERROR has told already. The next call is
+ *       another attempt.
  *   ECONNREFUSED: nobody listens there.
  *   ECONNRESET: the peer gave up meanwhile.
  *   EHOSTUNREACH: the peer cannot be reached.
@@ -229,7 +230,9 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen);
  * See also:
  *   rsocket(3), rbind(3), raccept(3), rgetpeername(3), connect(2), rsocket(7)
  */
-int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen);
+int rconnect(int socket,
+             const struct sockaddr *addr,
+             socklen_t addrlen);
 
 /**
  * Ends one or both directions of an rsocket.

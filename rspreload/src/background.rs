@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use crate::connect;
+use crate::counted::{Counted, Weak};
 use crate::fork;
 use crate::guard::Inside;
 use crate::lock::Lock;
@@ -16,7 +17,6 @@ use crate::socket::{Mode, Socket};
 use crate::thread;
 use crate::wait::timeout_until;
 use libc::{POLLIN, POLLOUT, c_int, pollfd};
-use std::sync::{Arc, Weak};
 
 const STACK: usize = 128 << 10;
 
@@ -31,13 +31,13 @@ struct Mailbox {
 static MAILBOX: Lock<Option<Mailbox>> = Lock::new(None);
 
 /// Looks after a connection until it is made or not. Without a thread the program's next call does.
-pub(crate) fn watch(socket: &Arc<Socket>) {
+pub(crate) fn watch(socket: &Counted<Socket>) {
     let mut place = MAILBOX.lock();
     if place.as_ref().is_none_or(|mailbox| mailbox.generation != process::generation()) {
         *place = start();
     }
     if let Some(mailbox) = place.as_mut() {
-        mailbox.news.push(Arc::downgrade(socket));
+        mailbox.news.push(Counted::downgrade(socket));
         let one = 1_u64;
         // SAFETY: eight bytes of a local.
         unsafe { real::write(mailbox.event, (&raw const one).cast(), 8) };

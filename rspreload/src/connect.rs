@@ -9,6 +9,7 @@ use crate::address::Address;
 use crate::background;
 use crate::carrier;
 use crate::config;
+use crate::counted::Counted;
 use crate::error::{Errno, Result, quietly};
 use crate::limit;
 use crate::listen;
@@ -18,7 +19,6 @@ use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket, State, open_rsocket};
 use crate::wait::{restarts_after_signal, timeout_until};
 use libc::{F_SETFL, O_NONBLOCK, POLLOUT, SO_SNDTIMEO, c_int, pollfd, sockaddr, socklen_t};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Who has not answered in this time is called silent, if the program waits no longer.
@@ -84,7 +84,7 @@ fn collect(socket: &Socket) -> Result<()> {
 }
 
 fn open(
-    socket: &Arc<Socket>,
+    socket: &Counted<Socket>,
     fd: c_int,
     target: &Address,
     kernel: impl Fn() -> c_int,
@@ -137,7 +137,12 @@ fn by_kernel(socket: &Socket, kernel: impl Fn() -> c_int) -> Result<()> {
 }
 
 /// Asks for the connection over RDMA.
-fn begin(socket: &Arc<Socket>, fd: c_int, target: &Address, limit: Option<Duration>) -> Result<()> {
+fn begin(
+    socket: &Counted<Socket>,
+    fd: c_int,
+    target: &Address,
+    limit: Option<Duration>,
+) -> Result<()> {
     check_watched(socket)?;
     // The peer may be this very program.
     listen::prepare_all();
@@ -197,7 +202,7 @@ pub(crate) fn bind(rsocket: c_int, address: &Address) -> Result<()> {
 }
 
 /// A connect on a socket that connects already.
-fn again(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
+fn again(socket: &Counted<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
     quietly(|| drive(socket));
     match socket.mode() {
         Mode::Connecting if socket.is_non_blocking() => Err(Errno::EALREADY),
@@ -209,7 +214,7 @@ fn again(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
 }
 
 /// Until there is a connection of one kind or none at all.
-fn wait(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
+fn wait(socket: &Counted<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
     wait_for_rdma(socket, Next::CallerConnects)?;
     match socket.mode() {
         Mode::Rdma => {
@@ -222,11 +227,11 @@ fn wait(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
 }
 
 /// A blocking call on a socket that still connects.
-pub(crate) fn wait_until_settled(socket: &Arc<Socket>) -> Result<()> {
+pub(crate) fn wait_until_settled(socket: &Counted<Socket>) -> Result<()> {
     wait_for_rdma(socket, Next::Begin)
 }
 
-fn wait_for_rdma(socket: &Arc<Socket>, next: Next) -> Result<()> {
+fn wait_for_rdma(socket: &Counted<Socket>, next: Next) -> Result<()> {
     loop {
         quietly(|| drive_to(socket, next));
         let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) else {
@@ -245,16 +250,16 @@ fn wait_for_rdma(socket: &Arc<Socket>, next: Next) -> Result<()> {
 }
 
 /// Looks how far a connection that is being made has come, and goes on to TCP where RDMA has failed.
-pub(crate) fn drive(socket: &Arc<Socket>) {
+pub(crate) fn drive(socket: &Counted<Socket>) {
     drive_to(socket, Next::Begin);
 }
 
 /// Goes on to TCP without waiting for RDMA.
-pub(crate) fn give_up(socket: &Arc<Socket>) {
+pub(crate) fn give_up(socket: &Counted<Socket>) {
     fall_back(socket, Errno::ENOSYS, Next::Begin);
 }
 
-fn drive_to(socket: &Arc<Socket>, next: Next) {
+fn drive_to(socket: &Counted<Socket>, next: Next) {
     if socket.mode() != Mode::Connecting {
         return;
     }
@@ -333,7 +338,7 @@ fn progress(rsocket: c_int) -> Option<Option<Errno>> {
     Some(rsockets::take_error(rsocket).or_else(lacking))
 }
 
-fn fall_back(socket: &Arc<Socket>, error: Errno, next: Next) {
+fn fall_back(socket: &Counted<Socket>, error: Errno, next: Next) {
     let rsocket = {
         let mut state = socket.state.lock();
         if socket.mode() != Mode::Connecting {

@@ -4,8 +4,9 @@
 //! System calls without pointers, on numbers that the program gave.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::detach::detach;
-use crate::epoll::EPOLLS;
+use crate::epoll::{EPOLLS, Epoll};
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
 use crate::process;
@@ -14,7 +15,6 @@ use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFL, O_NONBLOCK, c_int, c_long, c_uint, c_ulong, c_void,
 };
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 /// Entries of both tables: with none, nobody needs to look.
@@ -37,10 +37,10 @@ pub(crate) fn entered(fd: c_int) {
 }
 
 /// A socket under a new number, which the program does not know yet.
-pub(crate) fn enter(fd: c_int, socket: &Arc<Socket>) -> Result<()> {
+pub(crate) fn enter(fd: c_int, socket: &Counted<Socket>) -> Result<()> {
     leave(fd);
     socket.state.lock().fds.push(fd);
-    SOCKETS.insert(fd, Arc::clone(socket))?;
+    SOCKETS.insert(fd, Counted::clone(socket))?;
     entered(fd);
     Ok(())
 }
@@ -132,7 +132,7 @@ fn copied(from: c_int, to: c_int) {
             detach(to);
         }
     } else if let Some(epoll) = EPOLLS.get(from) {
-        epoll.enter(to);
+        Epoll::enter(&epoll, to);
     }
 }
 

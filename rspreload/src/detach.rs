@@ -6,6 +6,7 @@
 //! The caller's message header.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::error::quietly;
 use crate::fork;
 use crate::lock::Lock;
@@ -14,7 +15,6 @@ use crate::real;
 use crate::relay;
 use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{SCM_RIGHTS, SHUT_RD, SOL_SOCKET, c_int, msghdr};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long the end of the program waits for what it has written.
@@ -25,7 +25,7 @@ const FLUSH_STEP: Duration = Duration::from_millis(1);
 struct Detached {
     generation: u32,
     end: c_int,
-    carrier: Arc<Socket>,
+    carrier: Counted<Socket>,
     /// The program may still write.
     is_open: bool,
 }
@@ -43,13 +43,18 @@ pub(crate) fn detach(fd: c_int) {
     quietly(|| {
         let mut all = ALL.lock();
         let Some(rsocket) = socket.rsocket().filter(|_| is_ours(&socket)) else { return };
-        let carrier = Socket::new(socket.family, socket.kind, Mode::Rdma);
+        let Ok(carrier) = Socket::new(socket.family, socket.kind, Mode::Rdma) else { return };
         let Ok([end, other]) = fork::stream_pair() else { return };
         carrier.set_rsocket(rsocket);
-        let replaced = relay::start(Arc::clone(&carrier), end).and_then(|()| {
+        let replaced = relay::start(Counted::clone(&carrier), end).and_then(|()| {
             all.retain(|detached| detached.generation == process::generation());
             let generation = process::generation();
-            all.push(Detached { generation, end, carrier: Arc::clone(&carrier), is_open: true });
+            all.push(Detached {
+                generation,
+                end,
+                carrier: Counted::clone(&carrier),
+                is_open: true,
+            });
             fork::replace(&socket, other)
         });
         if replaced.is_err() {

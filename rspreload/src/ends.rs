@@ -5,11 +5,11 @@
 //! System calls without pointers on descriptors that are owned here.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::process;
 use crate::real;
 use crate::table::Table;
 use libc::{SHUT_RDWR, c_int};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The process that has it.
@@ -22,7 +22,8 @@ static HIGHEST: AtomicI32 = AtomicI32::new(0);
 
 pub(crate) fn enter(fd: c_int) {
     // Without memory for the entry a later child may keep the end open, no more.
-    let _ = ENDS.insert(fd, Arc::new(End { generation: process::generation() }));
+    let end = Counted::try_new(End { generation: process::generation() });
+    let _ = end.and_then(|end| ENDS.insert(fd, end));
     HIGHEST.fetch_max(fd.saturating_add(1), Ordering::Relaxed);
 }
 

@@ -9,6 +9,7 @@
 //! Messages on sockets that are made here; dup3 onto numbers that the tables know.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::ends;
 use crate::error::{Errno, Result, quietly};
 use crate::lock::Lock;
@@ -22,7 +23,6 @@ use libc::{
     SOCK_CLOEXEC, SOCK_SEQPACKET, SOCK_STREAM, SOL_SOCKET, c_int, iovec, msghdr,
 };
 use std::mem::MaybeUninit;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 /// Connections over RDMA that this process has.
@@ -91,7 +91,7 @@ pub(crate) fn is_foreign(socket: &Socket) -> bool {
     socket.mode() == Mode::Rdma && socket.rsocket().is_none()
 }
 
-fn foreign_sockets() -> Vec<Arc<Socket>> {
+fn foreign_sockets() -> Vec<Counted<Socket>> {
     let all = (0..crate::descriptors::highest()).filter_map(|fd| SOCKETS.get(fd));
     all.filter(|socket| socket.is_stream() && is_foreign(socket)).collect()
 }

@@ -28,6 +28,9 @@
 
 #[path = "../../src/cell.rs"]
 mod cell;
+#[path = "../../src/counted.rs"]
+#[allow(dead_code)]
+mod counted;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;
@@ -44,11 +47,11 @@ mod table;
 #[allow(dead_code)]
 mod thread;
 
-/// What `slot` is made of.
+/// What `slot` and `counted` are made of.
 mod sync {
     pub(crate) use crate::cell::UnsafeCell;
     pub(crate) use std::hint::spin_loop as spin;
-    pub(crate) use std::sync::atomic::{AtomicU32, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 }
 
 mod address;

@@ -10,6 +10,7 @@ use crate::address::Address;
 use crate::carrier;
 use crate::config;
 use crate::connect;
+use crate::counted::Counted;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
 use crate::guard;
@@ -23,7 +24,6 @@ use libc::{
     POLLIN, SO_DOMAIN, SO_PROTOCOL, SO_RCVTIMEO, SO_TYPE, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM,
     c_int, pollfd, sockaddr, socklen_t,
 };
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Between two tries for a port that another process has.
@@ -84,7 +84,7 @@ pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
 }
 
 /// A socket that was made before this program was executed (socket activation) is ours when it listens.
-fn adopt(fd: c_int) -> Option<Arc<Socket>> {
+fn adopt(fd: c_int) -> Option<Counted<Socket>> {
     if guard::is_inside() || !process::is_own_memory() {
         return None;
     }
@@ -96,7 +96,7 @@ fn adopt(fd: c_int) -> Option<Arc<Socket>> {
     // SAFETY: no pointers.
     let flags = unsafe { real::fcntl(fd, libc::F_GETFL, 0) };
     let non_blocking = if flags & libc::O_NONBLOCK != 0 { SOCK_NONBLOCK } else { 0 };
-    let socket = Socket::new(family, kind | non_blocking, Mode::Open);
+    let socket = Socket::new(family, kind | non_blocking, Mode::Open).ok()?;
     descriptors::enter(fd, &socket).ok()?;
     Some(socket)
 }
@@ -252,7 +252,7 @@ fn counted(fd: c_int) -> c_int {
     if fd >= 0 && config::get().stats {
         let family = crate::datagram::family_of(fd);
         let socket = Socket::new(family, SOCK_STREAM, Mode::Plain);
-        let _ = quietly(|| descriptors::enter(fd, &socket));
+        let _ = quietly(|| descriptors::enter(fd, &socket?));
     }
     fd
 }
@@ -262,7 +262,8 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
     if rsockets::readiness(rsocket, POLLIN) == 0 {
         return Err(Errno::EAGAIN);
     }
-    // The number first: without one the connection stays in the queue.
+    // What may fail first: then the connection stays in the queue.
+    let socket = Socket::new(listener.family, SOCK_STREAM | flags, Mode::Rdma)?;
     // SAFETY: no pointers.
     let fd = rsockets::checked(unsafe { real::socket(listener.family, SOCK_STREAM | flags, 0) })?;
     let null = std::ptr::null_mut();
@@ -274,7 +275,6 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
     })?;
     // SAFETY: no pointers; F_SETFD takes an integer.
     unsafe { real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
-    let socket = Socket::new(listener.family, SOCK_STREAM | flags, Mode::Rdma);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);
     socket.connected(accepted);

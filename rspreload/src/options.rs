@@ -7,13 +7,13 @@
 
 use crate::config;
 use crate::connect;
+use crate::counted::Counted;
 use crate::error::{Errno, quietly};
 use crate::fork;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{IPPROTO_TCP, SO_ERROR, SOL_SOCKET, TCP_INFO, TCP_MAXSEG, c_int, c_void, socklen_t};
-use std::sync::Arc;
 
 const SOL_RDMA: c_int = 0x10000;
 const RDMA_SQSIZE: c_int = 0;
@@ -189,7 +189,7 @@ fn of_relayed(socket: &Socket, level: c_int, name: c_int) -> Option<c_int> {
 }
 
 /// SO_ERROR where the kernel's socket does not know it; 0 for none.
-fn pending_error(socket: &Arc<Socket>) -> Option<c_int> {
+fn pending_error(socket: &Counted<Socket>) -> Option<c_int> {
     quietly(|| connect::drive(socket));
     match (socket.mode(), socket.rsocket()) {
         (Mode::Rdma, Some(rsocket)) => {

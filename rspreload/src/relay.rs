@@ -8,6 +8,7 @@
 //! System calls on descriptors that are owned here.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::detach;
 use crate::ends;
 use crate::error::{Errno, Result};
@@ -23,7 +24,6 @@ use crate::thread;
 use libc::{
     MSG_DONTWAIT, MSG_NOSIGNAL, POLLERR, POLLHUP, POLLIN, POLLOUT, SHUT_WR, c_int, c_void, pollfd,
 };
-use std::sync::Arc;
 
 const BUFFER: usize = 64 << 10;
 const STACK: usize = 128 << 10;
@@ -31,7 +31,7 @@ const STACK: usize = 128 << 10;
 /// A child, and the connections that it may still want.
 struct Child {
     control: c_int,
-    sockets: Vec<Arc<Socket>>,
+    sockets: Vec<Counted<Socket>>,
 }
 
 struct Keeper {
@@ -47,7 +47,7 @@ static KEEPER: Lock<Option<Keeper>> = Lock::new(None);
 /// Takes care of a child that has just been made.
 pub(crate) fn watch(control: c_int) {
     let all = (0..crate::descriptors::highest()).filter_map(|fd| SOCKETS.get(fd));
-    let ours = |socket: &Arc<Socket>| {
+    let ours = |socket: &Counted<Socket>| {
         socket.is_stream() && socket.mode() == Mode::Rdma && socket.rsocket().is_some()
     };
     ends::enter(control);
@@ -146,8 +146,8 @@ impl Child {
 }
 
 /// The last one to let go of a connection closes it, which may take a while: nobody waits for that.
-fn let_go(sockets: Vec<Arc<Socket>>) {
-    if sockets.iter().any(|socket| Arc::strong_count(socket) == 1) {
+fn let_go(sockets: Vec<Counted<Socket>>) {
+    if sockets.iter().any(|socket| Counted::owners(socket) == 1) {
         let _ = thread::spawn_small(c"rs-close", STACK, move || {
             let _inside = Inside::enter();
             drop(sockets);
@@ -163,14 +163,14 @@ impl Drop for Child {
 }
 
 /// Starts a relay; the child's end.
-fn relay(socket: Arc<Socket>) -> Result<c_int> {
+fn relay(socket: Counted<Socket>) -> Result<c_int> {
     let [own, child] = fork::stream_pair()?;
     start(socket, own).inspect_err(|_| fork::close(child))?;
     Ok(child)
 }
 
 /// Starts the thread that moves bytes between a connection and our end of a pair, which it closes.
-pub(crate) fn start(socket: Arc<Socket>, own: c_int) -> Result<()> {
+pub(crate) fn start(socket: Counted<Socket>, own: c_int) -> Result<()> {
     ends::enter(own);
     let started = thread::spawn_small(c"rs-relay", STACK, move || {
         let _inside = Inside::enter();

@@ -7,6 +7,7 @@
 
 use crate::address::Address;
 use crate::config;
+use crate::counted::{Counted, Weak};
 use crate::epoll::Epoll;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
@@ -19,7 +20,6 @@ use crate::stats::{Counts, Way};
 use crate::table::Table;
 use libc::{SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM, c_int};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// Who carries a socket's traffic.
@@ -108,8 +108,8 @@ static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 impl Socket {
     /// `kind` with the flags of socket(2).
-    pub(crate) fn new(family: c_int, kind: c_int, mode: Mode) -> Arc<Socket> {
-        Arc::new(Socket {
+    pub(crate) fn new(family: c_int, kind: c_int, mode: Mode) -> Result<Counted<Socket>> {
+        Counted::try_new(Socket {
             family,
             kind: kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC),
             number: NUMBER.fetch_add(1, Ordering::Relaxed),

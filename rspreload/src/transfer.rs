@@ -6,6 +6,7 @@
 
 use crate::address::Address;
 use crate::connect;
+use crate::counted::Counted;
 use crate::descriptors;
 use crate::detach::detach_rights;
 use crate::error::{Errno, quietly};
@@ -18,7 +19,6 @@ use crate::stats::Way;
 use libc::{
     MSG_DONTWAIT, MSG_NOSIGNAL, MSG_PEEK, c_int, c_void, msghdr, sockaddr, socklen_t, ssize_t,
 };
-use std::sync::Arc;
 
 /// As much as FIONREAD is ever asked to count.
 const UNREAD: usize = 256 << 10;
@@ -30,7 +30,7 @@ pub(crate) enum Side {
     Refused(Errno),
 }
 
-pub(crate) fn side(socket: &Arc<Socket>, fd: c_int, way: Way, flags: c_int) -> Side {
+pub(crate) fn side(socket: &Counted<Socket>, fd: c_int, way: Way, flags: c_int) -> Side {
     fork::claim_for(socket, way);
     if way == Way::In {
         crate::datagram::expect(socket, fd);

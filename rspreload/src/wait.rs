@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use crate::connect;
+use crate::counted::Counted;
 use crate::descriptors;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
@@ -16,7 +17,6 @@ use libc::{
     EPOLL_CTL_ADD, FD_SETSIZE, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDNORM,
     POLLWRNORM, c_int, fd_set, pollfd, sigset_t, timespec,
 };
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// When a wait ends; None is never.
@@ -87,7 +87,7 @@ pub(crate) fn any_needs_us(fds: &[pollfd]) -> bool {
 struct Plan {
     fds: Vec<pollfd>,
     /// For each, the place of the caller's that it stands for, and the socket that connects.
-    meant: Vec<(usize, Option<Arc<Socket>>)>,
+    meant: Vec<(usize, Option<Counted<Socket>>)>,
     /// Which of them are rsockets.
     by_rdma: Vec<bool>,
     /// Places whose socket has an error that the kernel's does not know.
@@ -126,14 +126,14 @@ impl Plan {
         index: usize,
         fd: c_int,
         events: i16,
-        connecting: Option<Arc<Socket>>,
+        connecting: Option<Counted<Socket>>,
     ) {
         self.fds.push(pollfd { fd, events, revents: 0 });
         self.meant.push((index, connecting));
         self.by_rdma.push(true);
     }
 
-    fn add_socket(&mut self, index: usize, place: &pollfd, socket: Arc<Socket>) {
+    fn add_socket(&mut self, index: usize, place: &pollfd, socket: Counted<Socket>) {
         fork::claim(&socket);
         crate::datagram::expect(&socket, place.fd);
         connect::drive(&socket);

@@ -257,7 +257,7 @@ pub unsafe extern "C" fn raccept(
 /// - `EAFNOSUPPORT`: the address is of another family than the rsocket.
 /// - `EALREADY`: the rsocket is being connected.
 /// - `EBADF`: `socket` is no open rsocket.
-/// - `ECONNABORTED`: an earlier attempt has failed; the rsocket is of no further use.
+/// - `ECONNABORTED`: an earlier attempt has failed, as SO_ERROR has told already. The next call is another attempt.
 /// - `ECONNREFUSED`: nobody listens there.
 /// - `ECONNRESET`: the peer gave up meanwhile.
 /// - `EHOSTUNREACH`: the peer cannot be reached.
@@ -1510,7 +1510,7 @@ pub unsafe extern "C" fn repoll_ctl(
 ) -> c_int {
     // SAFETY: a valid event or NULL.
     let event = unsafe { event.as_ref() }.copied();
-    find(epfd).and_then(|set| set.as_set()?.control(op, fd, event)).into_c()
+    find(epfd).and_then(|set| Set::control(set.as_set()?, op, fd, event)).into_c()
 }
 
 /// Waits for events of a set of repoll_create.

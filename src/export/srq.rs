@@ -115,7 +115,8 @@ pub unsafe extern "C" fn rdma_create_srq_ex(
 ///
 /// # Notes
 ///
-/// After rdma_destroy_qp of every queue pair that uses the queue, and before rdma_destroy_id.
+/// After rdma_destroy_qp of every queue pair that uses the queue, and before rdma_destroy_id. A queue
+/// that is still in use is not destroyed: `id->srq` keeps it, and the call can be made again.
 ///
 /// # Thread safety
 ///

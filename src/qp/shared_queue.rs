@@ -8,6 +8,7 @@
 use super::create::destroy_completion_queues;
 use crate::error::{Errno, Result};
 use crate::id::Id;
+use crate::log;
 use crate::verbs::{CompletionQueue, SharedQueue};
 use rdma_sys::{
     ibv_pd, ibv_qp_type, ibv_srq_init_attr, ibv_srq_init_attr_ex, ibv_srq_init_attr_mask as mask,
@@ -89,15 +90,18 @@ pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_srq_init_attr_ex) -
 }
 
 /// rdma_destroy_srq: the queue, and a completion queue that was made with it. Nothing where there is
-/// none.
+/// none. A queue that is in use stays the id's, so that it can be destroyed later.
 pub(crate) fn destroy(id: &Id) {
     let taken = id.public(|public| std::mem::replace(&mut public.srq, ptr::null_mut()));
     // SAFETY: NULL or the live queue that the id named.
-    if let Some(queue) = unsafe { SharedQueue::from_raw(taken) } {
-        // SAFETY: taken out of the id. The C API has no way to report a failure.
-        let _ = unsafe { queue.destroy() };
-        if !id.has_queue_pair() {
-            destroy_completion_queues(id);
-        }
+    let Some(queue) = (unsafe { SharedQueue::from_raw(taken) }) else { return };
+    // SAFETY: taken out of the id.
+    if let Err(error) = unsafe { queue.destroy() } {
+        // The C API has no way to report it.
+        log::line(format_args!("rdma_destroy_srq failed: {error}"));
+        return id.public(|public| public.srq = taken);
+    }
+    if !id.has_queue_pair() {
+        destroy_completion_queues(id);
     }
 }

@@ -1,6 +1,10 @@
 //! Defaults, from the files of /etc/rdma/rsocket, read once.
 
 use crate::once::Once;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -44,9 +48,8 @@ impl Default for Config {
 impl Config {
     /// Takes the files' values; what is missing, no number or senseless keeps the default. (There is
     /// no wake-up interval here: nothing sleeps past its event.)
-    fn read(file: impl Fn(&str) -> Option<String>) -> Config {
+    fn read(number: impl Fn(&str) -> Option<u64>) -> Config {
         let mut config = Config::default();
-        let number = |name: &str| parse(&file(name)?);
         if let Some(value) = number("mem_default") {
             config.receive_buffer = within(value, MIN_BUFFER, MAX_BUFFER);
         }
@@ -80,13 +83,25 @@ pub(crate) fn get() -> Config {
         if !Path::new(FOLDER).is_dir() {
             return Config::default();
         }
-        Config::read(|name| std::fs::read_to_string(Path::new(FOLDER).join(name)).ok())
+        Config::read(number_in)
     })
 }
 
+/// The number in a file of the folder. Needs no memory.
+fn number_in(name: &str) -> Option<u64> {
+    let (mut path, mut text) = ([0; 64], [0; 64]);
+    let mut rest = &mut path[..];
+    write!(rest, "{FOLDER}/{name}").ok()?;
+    let left = rest.len();
+    let path = OsStr::from_bytes(&path[..path.len() - left]);
+    let length = File::open(path).ok()?.read(&mut text).ok()?;
+    parse(text.get(..length)?)
+}
+
 /// The first word of a file as a number; negative ones and nonsense are none.
-fn parse(text: &str) -> Option<u64> {
-    text.split_ascii_whitespace().next()?.parse().ok()
+fn parse(text: &[u8]) -> Option<u64> {
+    let word = text.trim_ascii_start().split(u8::is_ascii_whitespace).next()?;
+    std::str::from_utf8(word).ok()?.parse().ok()
 }
 
 pub(crate) fn within(value: u64, low: u32, high: u32) -> u32 {
@@ -98,14 +113,14 @@ mod tests {
     use super::*;
 
     fn read(name: &'static str, text: &'static str) -> Config {
-        Config::read(|asked| (asked == name).then(|| text.to_owned()))
+        Config::read(|asked| parse(text.as_bytes()).filter(|_| asked == name))
     }
 
     #[test]
     fn missing_and_senseless_files_change_nothing() {
         assert_eq!(Config::read(|_| None), Config::default());
         for text in ["", "\n", "abc", "-1", "0x10", "99999999999999999999999"] {
-            assert_eq!(Config::read(|_| Some(text.to_owned())), Config::default());
+            assert_eq!(Config::read(|_| parse(text.as_bytes())), Config::default());
         }
     }
 

@@ -1,4 +1,4 @@
-//! An id with an event channel of its own, ended by its drop.
+//! Ids that end with their owner.
 //!
 //! # Safety
 //! The id is known to nobody but its owner, which hands out references no longer than it lives.
@@ -7,13 +7,50 @@
 use crate::error::Result;
 use crate::event::Channel;
 use crate::id::{self, Id};
-use crate::types::{RDMA_PS_UDP, SocketAddress};
+use crate::types::{RDMA_PS_TCP, RDMA_PS_UDP, SocketAddress};
 use rdma_sys::ibv_qp_type;
 use std::ops::Deref;
 
-/// See the module text.
+/// An id without its event channel, which outlives it.
+pub(super) struct SoleId(&'static Id);
+
+impl SoleId {
+    /// Of an id that nobody else ends.
+    pub(super) fn of(id: &'static Id) -> SoleId {
+        SoleId(id)
+    }
+
+    /// A new id for a stream.
+    pub(super) fn for_stream(channel: &Channel) -> Result<SoleId> {
+        let kind = id::default_qp_type(RDMA_PS_TCP);
+        id::create(Some(channel), std::ptr::null_mut(), RDMA_PS_TCP, kind).map(SoleId)
+    }
+
+    /// For what ends before its owner.
+    pub(super) fn get(&self) -> &'static Id {
+        self.0
+    }
+}
+
+impl Deref for SoleId {
+    type Target = Id;
+
+    fn deref(&self) -> &Id {
+        self.0
+    }
+}
+
+impl Drop for SoleId {
+    fn drop(&mut self) {
+        // SAFETY: nobody else has it. An error means that the kernel's side is gone already.
+        let _ = unsafe { self.0.destroy() };
+    }
+}
+
+/// An id with an event channel of its own.
 pub(super) struct OwnedId {
-    id: &'static Id,
+    // Dropped before its channel.
+    id: SoleId,
     channel: Box<Channel>,
 }
 
@@ -23,7 +60,7 @@ impl OwnedId {
         let channel = Channel::create()?;
         let kind = ibv_qp_type::IBV_QPT_UD;
         let id = id::create(Some(&channel), std::ptr::null_mut(), RDMA_PS_UDP, kind)?;
-        Ok(OwnedId { id, channel })
+        Ok(OwnedId { id: SoleId(id), channel })
     }
 
     pub(super) fn channel(&self) -> &Channel {
@@ -40,13 +77,6 @@ impl Deref for OwnedId {
     type Target = Id;
 
     fn deref(&self) -> &Id {
-        self.id
-    }
-}
-
-impl Drop for OwnedId {
-    fn drop(&mut self) {
-        // SAFETY: nobody else has it. An error means that the kernel's side is gone already.
-        let _ = unsafe { self.id.destroy() };
+        &self.id
     }
 }

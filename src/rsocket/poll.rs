@@ -11,13 +11,13 @@
 use super::looking::Looking;
 use super::socket::{self, Socket};
 use super::standing_set;
-use super::wait::{self, Borrowed, Deadline, Limit, Waker};
+use super::wait::{self, Borrowed, Deadline, Limit, Waiter, Waker};
 use super::waiting::{Registration, identity_of};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, c_short, pollfd};
 use std::os::fd::RawFd;
 use std::slice;
-use std::sync::Arc;
 
 /// Events that are told whether or not they were asked for.
 pub(super) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
@@ -26,7 +26,7 @@ pub(super) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
 enum Place {
     /// Left to the kernel.
     Ordinary,
-    Rsocket(Arc<Socket>),
+    Rsocket(Counted<Socket>),
 }
 
 /// EINVAL for more places than the process may have descriptors, as poll(2) has it. Few places are
@@ -81,7 +81,7 @@ fn poll_on(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
         }
     }
     let borrowed = Borrowed::take()?;
-    let waker = Arc::clone(borrowed.waker());
+    let waker = Counted::clone(borrowed.waker());
     let result = sleep(fds, &places, &waker, deadline);
     drop(waker);
     looking.slept();
@@ -90,7 +90,7 @@ fn poll_on(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
 
 /// What rpoll itself has to look at.
 #[inline]
-pub(super) fn rsocket(fd: RawFd) -> Option<Arc<Socket>> {
+pub(super) fn rsocket(fd: RawFd) -> Option<Counted<Socket>> {
     socket::lookup(fd).filter(|socket| socket.is_source())
 }
 
@@ -166,7 +166,7 @@ fn look_at_ordinary(fds: &mut [pollfd], places: &[Place]) -> Result<usize> {
 fn sleep(
     fds: &mut [pollfd],
     places: &[Place],
-    waker: &Arc<Waker>,
+    waker: &Counted<Waker>,
     deadline: Deadline,
 ) -> Result<usize> {
     let mut registered: Vec<Registration<'_>> = crate::memory::try_vec(places.len())?;
@@ -180,7 +180,7 @@ fn sleep(
             continue;
         };
         let (registration, fd, events) =
-            Registration::enlisted(socket.as_source()?, waker.clone())?;
+            Registration::enlisted(socket.as_source()?, Waiter::Thread(waker.clone()))?;
         registered.push(registration);
         watched.push(watch(fd));
         place.revents = events & (place.events | ALWAYS);

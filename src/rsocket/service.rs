@@ -9,7 +9,7 @@
 use super::epoll::Epoll;
 use super::socket::{self, Socket};
 use super::timers::Timers;
-use super::wait::{Wake, Waker};
+use super::wait::Waker;
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::lock::Mutex;

@@ -4,12 +4,12 @@
 //! and waits for those few instructions of others.
 //!
 //! # Safety
-//! The pointer is an `Arc` turned raw; it is only used while a visit to a live slot is counted, and changed
-//! and given up only while the slot is dead and no visit is left.
+//! The reference is only used while a visit to a live slot is counted, and changed only while the slot is
+//! dead and no visit is left.
 #![allow(unsafe_code)]
 
+use crate::counted::Counted;
 use crate::sync::{AtomicU32, Ordering, UnsafeCell, spin};
-use std::sync::Arc;
 
 const LIVE: u32 = 1 << 31;
 /// After so many looks a visitor that has not left was lost in a fork.
@@ -19,7 +19,7 @@ const PATIENCE: u32 = 10_000_000;
 pub(super) struct Slot<T> {
     /// Live (one bit) and the number of visits.
     state: AtomicU32,
-    value: UnsafeCell<*const T>,
+    value: UnsafeCell<Option<Counted<T>>>,
 }
 
 // SAFETY: references go from thread to thread, and the count says when the pointer may be touched.
@@ -29,28 +29,23 @@ unsafe impl<T: Send + Sync> Sync for Slot<T> {}
 
 impl<T> Slot<T> {
     /// Puts a reference in; only for a place that nobody else fills now.
-    pub(super) fn fill(&self, value: Arc<T>) {
+    pub(super) fn fill(&self, value: Counted<T>) {
         // Of one that was closed behind our back something is left. Its end would close the number, which
         // is the new socket's.
         std::mem::forget(self.take());
-        let raw = Arc::into_raw(value);
-        // SAFETY: the slot is dead, without a visit, and nobody else fills it.
-        self.value.with_mut(|value| unsafe { *value = raw });
+        // SAFETY: the slot is dead, without a visit, and nobody else fills it. It is empty.
+        self.value.with_mut(|place| unsafe { *place = Some(value) });
         self.state.fetch_or(LIVE, Ordering::Release);
     }
 
     #[inline]
-    pub(super) fn get(&self) -> Option<Arc<T>> {
+    pub(super) fn get(&self) -> Option<Counted<T>> {
         if self.state.load(Ordering::Relaxed) & LIVE == 0 {
             return None;
         }
         let found = if self.state.fetch_add(1, Ordering::Acquire) & LIVE != 0 {
             // SAFETY: the slot is live and our visit is counted, so its own reference is not given up.
-            self.value.with(|value| unsafe {
-                let value = *value;
-                Arc::increment_strong_count(value);
-                Some(Arc::from_raw(value))
-            })
+            self.value.with(|value| unsafe { (*value).clone() })
         } else {
             None
         };
@@ -59,7 +54,7 @@ impl<T> Slot<T> {
     }
 
     /// Takes the reference out; only one of several callers gets it.
-    pub(super) fn take(&self) -> Option<Arc<T>> {
+    pub(super) fn take(&self) -> Option<Counted<T>> {
         if self.state.fetch_and(!LIVE, Ordering::AcqRel) & LIVE == 0 {
             return None;
         }
@@ -74,9 +69,7 @@ impl<T> Slot<T> {
             spin();
         }
         // SAFETY: the slot's own reference, taken once, and nobody is looking at it.
-        self.value.with_mut(|value| unsafe {
-            Some(Arc::from_raw(std::mem::replace(&mut *value, std::ptr::null())))
-        })
+        self.value.with_mut(|value| unsafe { (*value).take() })
     }
 }
 
@@ -85,18 +78,23 @@ mod loom_tests {
     use super::*;
     use loom::thread;
 
+    use std::sync::Arc;
     use std::sync::atomic::AtomicBool;
 
-    /// Says when it is gone.
-    struct Counted(Arc<AtomicBool>);
+    fn counted<T>(value: T) -> Counted<T> {
+        Counted::try_new(value).unwrap_or_else(|_| unreachable!("no memory"))
+    }
 
-    impl Drop for Counted {
+    /// Says when it is gone.
+    struct Tells(Arc<AtomicBool>);
+
+    impl Drop for Tells {
         fn drop(&mut self) {
             assert!(!self.0.swap(true, Ordering::SeqCst), "freed twice");
         }
     }
 
-    fn look(slot: &Slot<Counted>, gone: &[Arc<AtomicBool>; 2]) {
+    fn look(slot: &Slot<Tells>, gone: &[Arc<AtomicBool>; 2]) {
         if let Some(found) = slot.get() {
             // Of memory that is gone nothing may be touched, not even to free it again.
             let found = std::mem::ManuallyDrop::new(found);
@@ -113,15 +111,14 @@ mod loom_tests {
     /// (A look that a taking does not wait for is an access that loom finds unordered.)
     #[test]
     fn loom_lookups_against_a_replacement() {
-        loom::model(|| {
+        let mut builder = loom::model::Builder::new();
+        builder.preemption_bound = Some(3);
+        builder.check(|| {
             let gone = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
-            let slot = Arc::new(Slot {
-                state: AtomicU32::new(0),
-                value: UnsafeCell::new(std::ptr::null()),
-            });
-            slot.fill(Arc::new(Counted(Arc::clone(&gone[0]))));
+            let slot = Arc::new(Slot { state: AtomicU32::new(0), value: UnsafeCell::new(None) });
+            slot.fill(counted(Tells(Arc::clone(&gone[0]))));
             // Made now, so that it does not get the memory of the first.
-            let second = Arc::new(Counted(Arc::clone(&gone[1])));
+            let second = counted(Tells(Arc::clone(&gone[1])));
             let readers = [(); 2].map(|()| {
                 let (slot, gone) = (Arc::clone(&slot), gone.clone());
                 thread::spawn(move || look(&slot, &gone))
@@ -140,11 +137,8 @@ mod loom_tests {
     #[test]
     fn loom_of_two_takers_one_gets_it() {
         loom::model(|| {
-            let slot = Arc::new(Slot {
-                state: AtomicU32::new(0),
-                value: UnsafeCell::new(std::ptr::null()),
-            });
-            slot.fill(Arc::new(7_u32));
+            let slot = Arc::new(Slot { state: AtomicU32::new(0), value: UnsafeCell::new(None) });
+            slot.fill(counted(7_u32));
             let takers = [(); 2].map(|()| {
                 let slot = Arc::clone(&slot);
                 thread::spawn(move || slot.take().is_some())

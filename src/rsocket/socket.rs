@@ -7,15 +7,14 @@ use super::epoll::Set;
 use super::stream::Stream;
 use super::table::Table;
 use super::waiting::Source;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
-use crate::memory::try_arc;
 use crate::types::{AF_IB, SocketAddress};
 use libc::{
     AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, IPPROTO_UDP, O_NONBLOCK,
     O_RDWR, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
 };
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,12 +36,12 @@ impl Received {
 /// A socket of any kind.
 #[derive(Clone)]
 pub(crate) enum Socket {
-    Stream(Arc<Stream>),
-    Datagram(Arc<Datagram>),
+    Stream(Counted<Stream>),
+    Datagram(Counted<Datagram>),
     /// A set of repoll_create, which is no socket.
-    Set(Arc<Set>),
+    Set(Counted<Set>),
     /// A search of a datagram socket, which the program knows nothing of.
-    Lookup(Arc<Lookup>),
+    Lookup(Counted<Lookup>),
 }
 
 /// How long a close waits for those who are still in a call.
@@ -71,32 +70,32 @@ pub(super) fn publish(public: &AtomicBool, on: bool) -> bool {
 
 /// Enters a new socket, which the program does not know yet.
 pub(super) fn enter(fd: RawFd, socket: Socket) -> Result<()> {
-    SOCKETS.insert(fd, try_arc(socket)?)?;
+    SOCKETS.insert(fd, Counted::try_new(socket)?)?;
     changed();
     Ok(())
 }
 
 /// Takes a socket out of the table. Its descriptor is still open.
-pub(super) fn leave(fd: RawFd) -> Option<Arc<Socket>> {
+pub(super) fn leave(fd: RawFd) -> Option<Counted<Socket>> {
     let socket = SOCKETS.remove(fd);
     changed();
     socket
 }
 
 /// Any socket, also one that waits to be accepted.
-pub(super) fn find_any(fd: RawFd) -> Option<Arc<Socket>> {
+pub(super) fn find_any(fd: RawFd) -> Option<Counted<Socket>> {
     SOCKETS.get(fd)
 }
 
 /// The socket that a program means by a descriptor, if it is an rsocket at all.
 #[inline]
-pub(super) fn lookup(fd: RawFd) -> Option<Arc<Socket>> {
+pub(super) fn lookup(fd: RawFd) -> Option<Counted<Socket>> {
     SOCKETS.get(fd).filter(|socket| socket.is_public())
 }
 
 /// EBADF for what is no rsocket.
 #[inline]
-pub(crate) fn find(fd: RawFd) -> Result<Arc<Socket>> {
+pub(crate) fn find(fd: RawFd) -> Result<Counted<Socket>> {
     lookup(fd).ok_or(Errno::EBADF)
 }
 
@@ -139,23 +138,23 @@ pub(crate) fn close(fd: RawFd) -> Result<()> {
 
 /// Others that were in a call have been woken and leave now. When the last is out, the descriptor and
 /// the kernel's objects go; a program that binds the same port next must not come too early.
-fn wait_for_others(socket: &Arc<Socket>) {
+fn wait_for_others(socket: &Counted<Socket>) {
     let limit = Instant::now() + LEAVING;
-    while socket.users() > 1 && Instant::now() < limit {
+    while Socket::users(socket) > 1 && Instant::now() < limit {
         std::thread::sleep(LOOK);
     }
 }
 
 impl Socket {
     /// References to the socket and to its entry, less the one inside the entry.
-    fn users(self: &Arc<Socket>) -> usize {
-        let inside = match &**self {
-            Socket::Stream(stream) => Arc::strong_count(stream),
-            Socket::Datagram(datagram) => Arc::strong_count(datagram),
-            Socket::Set(set) => Arc::strong_count(set),
-            Socket::Lookup(lookup) => Arc::strong_count(lookup),
+    fn users(socket: &Counted<Socket>) -> usize {
+        let inside = match &**socket {
+            Socket::Stream(stream) => Counted::owners(stream),
+            Socket::Datagram(datagram) => Counted::owners(datagram),
+            Socket::Set(set) => Counted::owners(set),
+            Socket::Lookup(lookup) => Counted::owners(lookup),
         };
-        (Arc::strong_count(self) + inside).saturating_sub(1)
+        (Counted::owners(socket) + inside).saturating_sub(1)
     }
 
     /// Takes the descriptor from the program; false when another caller was first.
@@ -190,7 +189,7 @@ impl Socket {
     pub(super) fn on_readable(&self) {
         match self {
             Socket::Stream(stream) => stream.take_events(),
-            Socket::Datagram(datagram) => datagram.take_packets(),
+            Socket::Datagram(datagram) => Datagram::take_packets(datagram),
             Socket::Lookup(lookup) => lookup.take_events(),
             Socket::Set(_) => {}
         }
@@ -225,7 +224,7 @@ impl Socket {
         }
     }
 
-    pub(crate) fn as_set(&self) -> Result<&Arc<Set>> {
+    pub(crate) fn as_set(&self) -> Result<&Counted<Set>> {
         match self {
             Socket::Set(set) => Ok(set),
             _ => Err(Errno::EINVAL),
@@ -372,7 +371,7 @@ impl Socket {
         }
     }
 
-    fn as_datagram(&self) -> Result<&Arc<Datagram>> {
+    fn as_datagram(&self) -> Result<&Counted<Datagram>> {
         match self {
             Socket::Datagram(datagram) => Ok(datagram),
             Socket::Stream(_) | Socket::Set(_) | Socket::Lookup(_) => Err(Errno::ENOTSOCK),

@@ -11,13 +11,13 @@ use super::looking::Looking;
 use super::poll::{ALWAYS, asks_the_same, rsocket};
 use super::socket::{self, Socket};
 use super::wait::{self, Deadline, Limit};
+use crate::counted::{Counted, Weak};
 use crate::error::Result;
 use crate::fork;
 use crate::memory::try_push;
 use libc::{EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_MOD, POLLIN, c_short, epoll_event, pollfd};
 use std::cell::RefCell;
 use std::os::fd::RawFd;
-use std::sync::{Arc, Weak};
 
 /// Arrays with fewer rsockets are looked at one by one.
 const MANY: usize = 16;
@@ -35,7 +35,7 @@ struct StandingSet {
     /// The array as it came last, without results.
     array: Vec<pollfd>,
     places: Vec<Place>,
-    set: Option<Arc<Set>>,
+    set: Option<Counted<Set>>,
     /// A fork's child leaves its parent's set alone.
     generation: u32,
     /// No set could be made, or would have been any gain, for the table as it was.
@@ -73,7 +73,7 @@ impl StandingSet {
         if self.set.is_none() {
             self.gather();
         }
-        let set = Arc::clone(self.set.as_ref()?);
+        let set = Counted::clone(self.set.as_ref()?);
         if !is_same && self.change_interests(&set, fds).is_err() {
             self.forget();
             return None;
@@ -157,7 +157,7 @@ impl StandingSet {
     }
 
     /// An error also for a descriptor that is twice in the array.
-    fn fill(&mut self, set: &Arc<Set>) -> Result<()> {
+    fn fill(&mut self, set: &Counted<Set>) -> Result<()> {
         self.watched.clear();
         self.ordinary.clear();
         self.told.clear();
@@ -168,8 +168,8 @@ impl StandingSet {
                 try_push(&mut self.ordinary, index)?;
                 continue;
             };
-            set.control(EPOLL_CTL_ADD, place.fd, Some(event(asked.events, index)))?;
-            place.socket = Some(Arc::downgrade(&found));
+            Set::control(set, EPOLL_CTL_ADD, place.fd, Some(event(asked.events, index)))?;
+            place.socket = Some(Counted::downgrade(&found));
             try_push(&mut self.told, epoll_event { events: 0, u64: 0 })?;
         }
         Ok(())
@@ -183,19 +183,19 @@ impl StandingSet {
         }
         self.changes = changes;
         self.places.iter().all(|place| match (&place.socket, rsocket(place.fd)) {
-            (Some(known), Some(found)) => std::ptr::eq(known.as_ptr(), &*found),
+            (Some(known), Some(found)) => known.is_of(&found),
             (None, None) => true,
             _ => false,
         })
     }
 
-    fn change_interests(&mut self, set: &Arc<Set>, fds: &[pollfd]) -> Result<()> {
+    fn change_interests(&mut self, set: &Counted<Set>, fds: &[pollfd]) -> Result<()> {
         let known = self.array.iter_mut().zip(&self.places);
         for (index, ((asked, place), given)) in known.zip(fds).enumerate() {
             if asked.events != given.events {
                 asked.events = given.events;
                 if place.socket.is_some() {
-                    set.control(EPOLL_CTL_MOD, place.fd, Some(event(given.events, index)))?;
+                    Set::control(set, EPOLL_CTL_MOD, place.fd, Some(event(given.events, index)))?;
                 }
             }
         }

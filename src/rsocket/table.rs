@@ -8,11 +8,11 @@
 #![allow(unsafe_code)]
 
 use super::slot::Slot;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use std::alloc::Layout;
 use std::os::fd::RawFd;
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 const FIRST_SEGMENT: usize = 64;
@@ -71,18 +71,18 @@ impl<T> Table<T> {
     }
 
     /// Enters a socket under a descriptor that nobody else can have now.
-    pub(super) fn insert(&self, fd: RawFd, value: Arc<T>) -> Result<()> {
+    pub(super) fn insert(&self, fd: RawFd, value: Counted<T>) -> Result<()> {
         self.slot_or_grow(fd)?.fill(value);
         Ok(())
     }
 
     #[inline]
-    pub(super) fn get(&self, fd: RawFd) -> Option<Arc<T>> {
+    pub(super) fn get(&self, fd: RawFd) -> Option<Counted<T>> {
         self.slot(fd)?.get()
     }
 
     /// Takes a socket out; only one of several callers gets it.
-    pub(super) fn remove(&self, fd: RawFd) -> Option<Arc<T>> {
+    pub(super) fn remove(&self, fd: RawFd) -> Option<Counted<T>> {
         self.slot(fd)?.take()
     }
 }
@@ -91,6 +91,10 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
     use std::sync::atomic::AtomicUsize;
+
+    fn counted<T>(value: T) -> Counted<T> {
+        Counted::try_new(value).unwrap_or_else(|_| unreachable!("no memory"))
+    }
 
     #[test]
     fn places_are_dense_and_distinct() {
@@ -110,7 +114,7 @@ mod tests {
             assert!(TABLE.get(fd).is_none());
             assert!(TABLE.remove(fd).is_none());
         }
-        assert_eq!(TABLE.insert(70_000, Arc::new(5)), Ok(()));
+        assert_eq!(TABLE.insert(70_000, counted(5)), Ok(()));
         assert_eq!(TABLE.get(70_000).as_deref(), Some(&5));
         assert_eq!(TABLE.remove(70_000).as_deref(), Some(&5));
         assert!(TABLE.get(70_000).is_none());
@@ -118,13 +122,13 @@ mod tests {
 
     #[test]
     fn threads_never_see_a_closed_or_foreign_socket() {
-        struct Counted(u64, &'static AtomicUsize);
-        impl Drop for Counted {
+        struct Alive(u64, &'static AtomicUsize);
+        impl Drop for Alive {
             fn drop(&mut self) {
                 self.1.fetch_sub(1, Ordering::SeqCst);
             }
         }
-        static TABLE: Table<Counted> = Table::new();
+        static TABLE: Table<Alive> = Table::new();
         static ALIVE: AtomicUsize = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for thread in 0..3_u64 {
@@ -133,7 +137,7 @@ mod tests {
                     for round in 0..20_000 {
                         ALIVE.fetch_add(1, Ordering::SeqCst);
                         let mine = (thread << 32) | round;
-                        assert!(TABLE.insert(fd, Arc::new(Counted(mine, &ALIVE))).is_ok());
+                        assert!(TABLE.insert(fd, counted(Alive(mine, &ALIVE))).is_ok());
                         assert_eq!(TABLE.get(fd).map(|found| found.0), Some(mine));
                         assert_eq!(TABLE.remove(fd).map(|found| found.0), Some(mine));
                     }

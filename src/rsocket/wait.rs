@@ -8,26 +8,45 @@
 //! System calls on live arrays and descriptors that are owned here.
 #![allow(unsafe_code)]
 
+use super::epoll::Member;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::fork;
 use crate::lock::Mutex;
-use crate::memory::try_arc;
+use crate::memory::try_push;
 use libc::{c_int, pollfd};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Something that wants to know when a socket changes.
-pub(crate) trait Wake: Send + Sync {
-    fn wake(&self);
+/// Who wants to know when a socket changes.
+#[derive(Clone)]
+pub(super) enum Waiter {
+    /// A thread that sleeps.
+    Thread(Counted<Waker>),
+    /// A place in a set.
+    Member(Counted<Member>),
+}
+
+impl Waiter {
+    pub(super) fn wake(&self) {
+        match self {
+            Waiter::Thread(waker) => waker.wake(),
+            Waiter::Member(member) => member.wake(),
+        }
+    }
 
     /// The socket is gone.
-    fn closed(&self) {}
+    pub(super) fn closed(&self) {
+        match self {
+            Waiter::Thread(_) => {}
+            Waiter::Member(member) => member.closed(),
+        }
+    }
 }
 
 /// An eventfd.
-pub(crate) struct Waker {
+pub(super) struct Waker {
     fd: OwnedFd,
     /// It was woken since it was borrowed.
     was_woken: AtomicBool,
@@ -55,10 +74,8 @@ impl Waker {
         // SAFETY: eight bytes of a local. EAGAIN, for none, is as good.
         unsafe { libc::read(self.fd(), (&raw mut count).cast(), 8) };
     }
-}
 
-impl Wake for Waker {
-    fn wake(&self) {
+    pub(super) fn wake(&self) {
         self.was_woken.store(true, Ordering::Release);
         let one = 1_u64;
         // SAFETY: eight bytes of a local. A full counter is awake already.
@@ -69,7 +86,7 @@ impl Wake for Waker {
 /// Wakers between two uses. A fork's child starts with none: it must not share its parent's.
 struct Pool {
     generation: u32,
-    wakers: Vec<Arc<Waker>>,
+    wakers: Vec<Counted<Waker>>,
 }
 
 static POOL: Mutex<Pool> = Mutex::new(Pool { generation: 0, wakers: Vec::new() });
@@ -78,7 +95,7 @@ const POOLED: usize = 16;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 /// A waker for as long as one wait.
-pub(super) struct Borrowed(Arc<Waker>);
+pub(super) struct Borrowed(Counted<Waker>);
 
 impl Borrowed {
     pub(super) fn take() -> Result<Borrowed> {
@@ -93,11 +110,11 @@ impl Borrowed {
         });
         match pooled {
             Some(waker) => Ok(Borrowed(waker)),
-            None => Ok(Borrowed(try_arc(Waker::new()?)?)),
+            None => Ok(Borrowed(Counted::try_new(Waker::new()?)?)),
         }
     }
 
-    pub(super) fn waker(&self) -> &Arc<Waker> {
+    pub(super) fn waker(&self) -> &Counted<Waker> {
         &self.0
     }
 }
@@ -105,7 +122,7 @@ impl Borrowed {
 impl Drop for Borrowed {
     fn drop(&mut self) {
         // Whoever still holds it could wake its next user: only a sole owner gives it back.
-        if Arc::strong_count(&self.0) != 1 {
+        if Counted::owners(&self.0) != 1 {
             return;
         }
         // Most waits end by what they wait for: there is nothing to take, and no system call for it.
@@ -114,7 +131,8 @@ impl Drop for Borrowed {
         }
         if let Some(mut pool) = POOL.try_lock_for(PATIENCE) {
             if pool.generation == fork::generation() && pool.wakers.len() < POOLED {
-                pool.wakers.push(Arc::clone(&self.0));
+                // Without memory it ends here.
+                let _ = try_push(&mut pool.wakers, Counted::clone(&self.0));
             }
         }
     }
@@ -215,7 +233,7 @@ mod tests {
     fn deadlines_do_not_move() {
         let deadline = Limit::milliseconds(60).begin();
         let begin = Instant::now();
-        let waker = Borrowed::take().map(|borrowed| Arc::clone(borrowed.waker()));
+        let waker = Borrowed::take().map(|borrowed| Counted::clone(borrowed.waker()));
         let Ok(waker) = waker else { return };
         let mut rounds = 0;
         while !deadline.has_passed() {
@@ -236,9 +254,9 @@ mod tests {
     #[test]
     fn a_waker_that_is_still_held_is_not_reused() {
         let Ok(borrowed) = Borrowed::take() else { return };
-        let held = Arc::clone(borrowed.waker());
+        let held = Counted::clone(borrowed.waker());
         drop(borrowed);
         let Ok(next) = Borrowed::take() else { return };
-        assert!(!Arc::ptr_eq(&held, next.waker()));
+        assert!(!Counted::is_same(&held, next.waker()));
     }
 }

@@ -1,21 +1,21 @@
 //! Waiting for something on one socket: look, look again for a while, then sleep.
 
 use super::looking::Looking;
-use super::wait::{self, Borrowed, Deadline, Limit, Wake, Waker};
+use super::wait::{self, Borrowed, Deadline, Limit, Waiter};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use libc::{POLLIN, c_short, pollfd};
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 /// What a sleeper needs of a socket.
 pub(super) trait Source {
-    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()>;
+    fn add_waiter(&self, waiter: Waiter) -> Result<()>;
 
     /// `add_waiter`, `arm` and a look at what is ready, in one.
-    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)>;
+    fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)>;
 
-    fn remove_waiter(&self, waiter: &Arc<dyn Wake>);
+    fn remove_waiter(&self, waiter: &Waiter);
 
     /// Asks for an event with the next completion; the descriptor that tells of it, -1 where there is
     /// none. Completions from before have no event. An event that is due is taken first.
@@ -34,12 +34,12 @@ pub(super) trait Source {
 /// A waiter is told of changes as long as this lives.
 pub(super) struct Registration<'a> {
     source: &'a dyn Source,
-    waiter: Arc<dyn Wake>,
+    waiter: Waiter,
 }
 
 impl<'a> Registration<'a> {
-    pub(super) fn new(source: &'a dyn Source, waiter: Arc<dyn Wake>) -> Result<Registration<'a>> {
-        source.add_waiter(Arc::clone(&waiter))?;
+    pub(super) fn new(source: &'a dyn Source, waiter: Waiter) -> Result<Registration<'a>> {
+        source.add_waiter(waiter.clone())?;
         Ok(Registration { source, waiter })
     }
 }
@@ -48,9 +48,9 @@ impl<'a> Registration<'a> {
     /// A registration, the descriptor to watch, and what is ready now.
     pub(super) fn enlisted(
         source: &'a dyn Source,
-        waiter: Arc<dyn Wake>,
+        waiter: Waiter,
     ) -> Result<(Registration<'a>, RawFd, c_short)> {
-        let (fd, ready) = source.enlist(Arc::clone(&waiter))?;
+        let (fd, ready) = source.enlist(waiter.clone())?;
         Ok((Registration { source, waiter }, fd, ready))
     }
 }
@@ -62,12 +62,15 @@ impl Drop for Registration<'_> {
 }
 
 /// Tells one waiter from another.
-pub(super) fn identity(waiter: &Arc<dyn Wake>) -> *const () {
-    Arc::as_ptr(waiter).cast()
+pub(super) fn identity(waiter: &Waiter) -> *const () {
+    match waiter {
+        Waiter::Thread(waker) => identity_of(waker),
+        Waiter::Member(member) => identity_of(member),
+    }
 }
 
-pub(super) fn identity_of(waker: &Arc<Waker>) -> *const () {
-    Arc::as_ptr(waker).cast()
+pub(super) fn identity_of<T>(waiter: &Counted<T>) -> *const () {
+    std::ptr::from_ref(&**waiter).cast()
 }
 
 /// How a call waits.
@@ -109,8 +112,8 @@ pub(super) fn sleep_until<R>(
     mut attempt: impl FnMut() -> Option<Result<R>>,
 ) -> Result<R> {
     let borrowed = Borrowed::take()?;
-    let waker = Arc::clone(borrowed.waker());
-    let registered = Registration::new(source, waker.clone())?;
+    let waker = Counted::clone(borrowed.waker());
+    let registered = Registration::new(source, Waiter::Thread(waker.clone()))?;
     let own = identity_of(&waker);
     let result = loop {
         // While it was taken the answer may have come.

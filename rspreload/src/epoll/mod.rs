@@ -10,6 +10,7 @@ mod state;
 
 use crate::config;
 use crate::connect;
+use crate::counted::Counted;
 use crate::error::{Errno, Result, quietly};
 use crate::listen;
 use crate::lock::Lock;
@@ -24,7 +25,6 @@ use libc::{
 };
 use state::{Registration, State};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
 use std::time::Instant;
 
 /// Data of our own entries in the program's instance. No pointer of the program has these upper bits.
@@ -39,7 +39,6 @@ pub(crate) struct Epoll {
     has_unsettled: AtomicBool,
     /// Threads in epoll_wait, or on their way there.
     sleepers: AtomicUsize,
-    own: Weak<Epoll>,
 }
 
 pub(crate) static EPOLLS: Table<Epoll> = Table::new();
@@ -51,19 +50,18 @@ fn kernel(instance: c_int, operation: c_int, fd: c_int, events: u32, data: u64) 
 }
 
 /// The companion of an instance, made when the first socket of ours is added to it.
-fn companion(instance: c_int) -> Result<Arc<Epoll>> {
+fn companion(instance: c_int) -> Result<Counted<Epoll>> {
     static MAKING: Lock<()> = Lock::new(());
     let _making = MAKING.lock();
     if let Some(epoll) = EPOLLS.get(instance) {
         return Ok(epoll);
     }
-    let epoll = Arc::new_cyclic(|own| Epoll {
+    let epoll = Counted::try_new(Epoll {
         state: Lock::default(),
         has_unsettled: AtomicBool::new(false),
         sleepers: AtomicUsize::new(0),
-        own: Weak::clone(own),
-    });
-    epoll.enter(instance);
+    })?;
+    Epoll::enter(&epoll, instance);
     EPOLLS.get(instance).ok_or(Errno::ENOMEM)
 }
 
@@ -72,7 +70,7 @@ pub(crate) fn control(
     instance: c_int,
     operation: c_int,
     fd: c_int,
-    socket: Option<Arc<Socket>>,
+    socket: Option<Counted<Socket>>,
     event: Option<epoll_event>,
 ) -> Option<Result<()>> {
     match (operation, &socket) {
@@ -96,7 +94,7 @@ pub(crate) fn control(
         }
     }
     Some(companion(instance).and_then(|epoll| match operation {
-        EPOLL_CTL_ADD => epoll.add(fd, socket, event),
+        EPOLL_CTL_ADD => Epoll::add(&epoll, fd, socket, event),
         EPOLL_CTL_MOD => epoll.modify(fd, event),
         EPOLL_CTL_DEL => epoll.delete(fd),
         _ => Err(Errno::EINVAL),
@@ -105,9 +103,9 @@ pub(crate) fn control(
 
 impl Epoll {
     /// Another number of the same instance.
-    pub(crate) fn enter(self: &Arc<Epoll>, fd: c_int) {
-        self.state.lock().fds.push(fd);
-        if EPOLLS.insert(fd, Arc::clone(self)).is_ok() {
+    pub(crate) fn enter(epoll: &Counted<Epoll>, fd: c_int) {
+        epoll.state.lock().fds.push(fd);
+        if EPOLLS.insert(fd, Counted::clone(epoll)).is_ok() {
             crate::descriptors::entered(fd);
         }
     }
@@ -134,9 +132,9 @@ impl Epoll {
     }
 
     fn add(
-        self: &Arc<Epoll>,
+        epoll: &Counted<Epoll>,
         fd: c_int,
-        socket: Option<Arc<Socket>>,
+        socket: Option<Counted<Socket>>,
         event: epoll_event,
     ) -> Result<()> {
         let socket = socket.ok_or(Errno::EBADF)?;
@@ -146,10 +144,10 @@ impl Epoll {
                 return Err(Errno::ENOSYS);
             }
         }
-        let mut state = self.state.lock();
+        let mut state = epoll.state.lock();
         if let Some(key) = state.keys.get(&fd) {
             let known = state.registrations.get(key);
-            if known.is_some_and(|known| std::ptr::eq(known.socket.as_ptr(), &*socket)) {
+            if known.is_some_and(|known| known.socket.is_of(&socket)) {
                 return Err(Errno::EEXIST);
             }
         }
@@ -157,13 +155,13 @@ impl Epoll {
         let key = state.next_key;
         drop(state);
         // From here on it is told when the socket's carrier changes, also while it is being placed.
-        socket.state.lock().watches.push((Weak::clone(&self.own), key));
-        let mut state = self.state.lock();
+        socket.state.lock().watches.push((Counted::downgrade(epoll), key));
+        let mut state = epoll.state.lock();
         state.registrations.insert(
             key,
             Registration {
                 fd,
-                socket: Arc::downgrade(&socket),
+                socket: Counted::downgrade(&socket),
                 events: event.events,
                 data: event.u64,
                 in_kernel: false,
@@ -181,7 +179,7 @@ impl Epoll {
         if socket.mode() == Mode::Plain && !config::get().stats {
             state.release(key);
         }
-        self.note_unsettled(&mut state);
+        epoll.note_unsettled(&mut state);
         Ok(())
     }
 
@@ -224,7 +222,7 @@ impl Epoll {
         let mut state = self.state.lock();
         let Some(key) = state.keys.get(&fd).copied() else { return false };
         let found = state.registrations.get(&key);
-        let is_alive = found.is_some_and(|found| found.socket.strong_count() > 0);
+        let is_alive = found.is_some_and(|found| found.socket.is_alive());
         if !is_alive {
             state.release(key);
         }
@@ -354,7 +352,7 @@ impl Epoll {
         if !self.has_unsettled.load(Ordering::Acquire) {
             return;
         }
-        let sockets: Vec<(Arc<Socket>, c_int)> = {
+        let sockets: Vec<(Counted<Socket>, c_int)> = {
             let state = self.state.lock();
             let registrations =
                 state.unsettled.iter().filter_map(|key| state.registrations.get(key));

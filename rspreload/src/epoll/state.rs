@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 use super::{OWN, TIMER, kernel};
+use crate::counted::Weak;
 use crate::error::{Errno, Result};
 use crate::real;
 use crate::rsockets;
@@ -12,7 +13,6 @@ use crate::socket::{Mode, Socket};
 use crate::wait::Deadline;
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLEXCLUSIVE, EPOLLIN, c_int, timespec};
 use std::collections::HashMap;
-use std::sync::Weak;
 use std::time::Instant;
 
 /// What the program asked for, and where that is.

@@ -30,7 +30,7 @@ pub(crate) unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_i
     if is_ours {
         let socket = Socket::new(domain, kind, Mode::Open);
         // A socket that cannot be entered is a plain one.
-        let _ = quietly(|| descriptors::enter(fd, &socket));
+        let _ = quietly(|| descriptors::enter(fd, &socket?));
     }
     fd
 }

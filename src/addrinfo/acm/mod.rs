@@ -12,6 +12,7 @@ pub use message::fuzz_acm_reply;
 pub(crate) use message::{PathRecord, Question, Reply};
 
 use crate::deadline;
+use crate::environment;
 use crate::error::Errno;
 use crate::log;
 use crate::once::Once;
@@ -76,8 +77,7 @@ fn next_transaction() -> u64 {
 fn own_limit() -> Option<Duration> {
     static LIMIT: Once<Duration> = Once::new();
     Some(LIMIT.get_or_init(|| {
-        let value = std::env::var("RDMACM_IBACM_TIMEOUT_MS").ok();
-        value.and_then(|value| parse_limit(&value)).unwrap_or(DEFAULT_LIMIT)
+        environment::read(c"RDMACM_IBACM_TIMEOUT_MS", parse_limit).unwrap_or(DEFAULT_LIMIT)
     }))
 }
 

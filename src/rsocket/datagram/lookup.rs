@@ -3,10 +3,10 @@
 
 use super::Datagram;
 use super::peers::{Key, key};
+use crate::counted::{Counted, Weak};
 use crate::error::{Errno, Result};
 use crate::event;
 use crate::lock::Mutex;
-use crate::memory::try_arc;
 use crate::rsocket::owned_id::OwnedId;
 use crate::rsocket::service;
 use crate::rsocket::socket::{self, Socket};
@@ -14,7 +14,6 @@ use crate::types::*;
 use crate::verbs::{AddressHandle, ProtectionDomain};
 use rdma_sys::{ibv_ah_attr, ibv_gid, ibv_global_route};
 use std::os::fd::RawFd;
-use std::sync::{Arc, Weak};
 
 /// Limit of each step.
 const TIMEOUT_MS: i32 = 2000;
@@ -36,7 +35,7 @@ pub(crate) struct Lookup {
 impl Lookup {
     /// Starts the search; the socket hears of its end.
     pub(super) fn start(
-        socket: &Arc<Datagram>,
+        socket: &Counted<Datagram>,
         local: &SocketAddress,
         peer: &SocketAddress,
         domain: ProtectionDomain,
@@ -44,16 +43,16 @@ impl Lookup {
         let id = OwnedId::for_datagrams()?;
         let fd = id.channel().file().fd()?;
         crate::rsocket::descriptor::set_non_blocking(fd)?;
-        let lookup = try_arc(Lookup {
+        let lookup = Counted::try_new(Lookup {
             fd,
             id,
-            socket: Arc::downgrade(socket),
+            socket: Counted::downgrade(socket),
             peer: key(peer),
             domain,
             is_done: Mutex::new(false),
         })?;
         let service = service::get()?;
-        socket::enter(fd, Socket::Lookup(Arc::clone(&lookup)))?;
+        socket::enter(fd, Socket::Lookup(Counted::clone(&lookup)))?;
         let started = service
             .watch(fd)
             .and_then(|()| lookup.id.resolve_address(Some(&local.with_port(0)), peer, TIMEOUT_MS));
@@ -74,13 +73,13 @@ impl Lookup {
             };
             match step {
                 Ok(None) => {}
-                Ok(Some(handle)) => return self.end(try_arc(handle).ok()),
+                Ok(Some(handle)) => return self.end(Counted::try_new(handle).ok()),
                 Err(_) => return self.end(None),
             }
         }
     }
 
-    fn end(&self, handle: Option<Arc<AddressHandle>>) {
+    fn end(&self, handle: Option<Counted<AddressHandle>>) {
         if !std::mem::replace(&mut *self.is_done.lock(), true) {
             if let Some(socket) = self.socket.upgrade() {
                 socket.found(&self.peer, handle);

@@ -18,13 +18,13 @@ use super::config;
 use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
-use super::wait::{Limit, Wake};
+use super::wait::{Limit, Waiter};
 use super::waiting::{Source, identity};
+use crate::counted::Counted;
 use crate::device;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
 use crate::lock::Mutex;
-use crate::memory::try_arc;
 use crate::types::SocketAddress;
 use crate::verbs::AddressHandle;
 use libc::{
@@ -35,7 +35,6 @@ use peers::{Key, Peers};
 use port::{Arrival, Port};
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use udp::UdpSocket;
@@ -83,7 +82,7 @@ struct Inner {
     /// Bytes of packets in `arrived`.
     held: usize,
     most_held: usize,
-    waiters: Vec<Arc<dyn Wake>>,
+    waiters: Vec<Waiter>,
 }
 
 impl Inner {
@@ -146,7 +145,7 @@ impl Datagram {
         super::descriptor::set_close_on_exec(fd, close_on_exec)?;
         let config = config::get();
         let slots = |buffer: u32, queue: u32| (buffer / packet::SLOT as u32).clamp(4, queue.max(4));
-        let socket = try_arc(Datagram {
+        let socket = Counted::try_new(Datagram {
             owner: Owner::current(),
             public: AtomicBool::new(false),
             udp,
@@ -175,7 +174,7 @@ impl Datagram {
             }),
         })?;
         let service = service::get()?;
-        socket::enter(fd, Socket::Datagram(Arc::clone(&socket)))?;
+        socket::enter(fd, Socket::Datagram(Counted::clone(&socket)))?;
         if let Err(error) = service.watch(fd) {
             drop(socket::leave(fd));
             return Err(error);
@@ -288,21 +287,21 @@ impl Datagram {
     }
 
     /// A search has ended.
-    fn found(&self, peer: &Key, handle: Option<Arc<AddressHandle>>) {
+    fn found(&self, peer: &Key, handle: Option<Counted<AddressHandle>>) {
         self.inner.lock().peers.found(peer, handle, Instant::now());
     }
 }
 
 impl Source for Datagram {
-    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()> {
+    fn add_waiter(&self, waiter: Waiter) -> Result<()> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
         Ok(())
     }
 
-    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
-        self.add_waiter(Arc::clone(&waiter))?;
+    fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
+        self.add_waiter(waiter.clone())?;
         match self.arm(identity(&waiter)) {
             Ok(fd) => Ok((fd, self.readiness())),
             Err(error) => {
@@ -312,7 +311,7 @@ impl Source for Datagram {
         }
     }
 
-    fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
+    fn remove_waiter(&self, waiter: &Waiter) {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 

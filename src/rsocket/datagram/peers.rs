@@ -1,11 +1,11 @@
 //! What is known of the other ends of a datagram rsocket. Any stranger can make an entry, so their
 //! number is limited and old ones go.
 
+use crate::counted::Counted;
 use crate::types::SocketAddress;
 use crate::verbs::AddressHandle;
 use libc::AF_INET6;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const MOST: usize = 1024;
@@ -48,7 +48,7 @@ pub(super) struct Peer {
     pub(super) is_plain: bool,
     /// Number of its queue pair, zero while unknown.
     number: u32,
-    handle: Option<Arc<AddressHandle>>,
+    handle: Option<Counted<AddressHandle>>,
     search: Search,
     used: Instant,
     confirmed: Instant,
@@ -68,14 +68,14 @@ impl Peer {
     }
 
     /// The way over the device, if it is known and fresh.
-    pub(super) fn way(&mut self, now: Instant) -> Option<(Arc<AddressHandle>, u32)> {
+    pub(super) fn way(&mut self, now: Instant) -> Option<(Counted<AddressHandle>, u32)> {
         let handle = self.handle.as_ref().filter(|_| self.number != 0)?;
         if now.duration_since(self.confirmed) > CONFIRMATION {
             // One datagram goes by UDP, which the peer answers; not each until it does.
             self.confirmed = now;
             return None;
         }
-        Some((Arc::clone(handle), self.number))
+        Some((Counted::clone(handle), self.number))
     }
 
     /// The peer told its queue pair; true when the way to it is still to be found.
@@ -134,7 +134,12 @@ impl Peers {
     }
 
     /// A search has ended, with or without a way.
-    pub(super) fn found(&mut self, key: &Key, handle: Option<Arc<AddressHandle>>, now: Instant) {
+    pub(super) fn found(
+        &mut self,
+        key: &Key,
+        handle: Option<Counted<AddressHandle>>,
+        now: Instant,
+    ) {
         self.searches = self.searches.saturating_sub(1);
         if let Some(peer) = self.known.get_mut(key) {
             peer.search = if handle.is_some() { Search::None } else { Search::Failed(now) };

@@ -7,7 +7,9 @@
 #![allow(unsafe_code)]
 
 use super::packet::SLOT;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
+use crate::memory::try_collect;
 use crate::qp;
 use crate::rsocket::armed::Armed;
 use crate::rsocket::epoll::Epoll;
@@ -22,7 +24,6 @@ use crate::verbs_ext::LOCAL;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_wc_status, ibv_wr_opcode};
 use std::mem::MaybeUninit;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 
 /// Room for the global routing header before each received datagram.
 const ROUTE_HEADER: usize = 40;
@@ -49,7 +50,7 @@ pub(super) struct Port {
     longest: usize,
     free: Vec<u32>,
     /// Handles of datagrams on their way.
-    in_use: Vec<Option<Arc<AddressHandle>>>,
+    in_use: Vec<Option<Counted<AddressHandle>>>,
     // The last to go: it keeps the device and its domain.
     id: OwnedId,
 }
@@ -66,6 +67,8 @@ impl Port {
         let send = Region::map(domain, to_send as usize * SLOT, LOCAL)?;
         let arrivals = Events::create(context, to_receive)?;
         let departures = Events::create(context, to_send)?;
+        let free = try_collect(0..to_send)?.into_vec();
+        let in_use = try_collect((0..to_send).map(|_| None))?.into_vec();
         let group = Epoll::group([arrivals.fd, departures.fd].into_iter())?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -90,8 +93,8 @@ impl Port {
             local: *local,
             // Sizes of the enumeration: 1 is 256 bytes, each next one twice as much.
             longest: SLOT.min(128 << mtu.min(5)),
-            free: (0..to_send).collect(),
-            in_use: (0..to_send).map(|_| None).collect(),
+            free,
+            in_use,
             id,
         };
         for slot in 0..to_receive {
@@ -190,7 +193,7 @@ impl Port {
     pub(super) fn send(
         &mut self,
         length: usize,
-        handle: &Arc<AddressHandle>,
+        handle: &Counted<AddressHandle>,
         number: u32,
         fill: impl FnOnce(*mut u8),
     ) -> Result<()> {
@@ -209,7 +212,7 @@ impl Port {
         // SAFETY: a slot of the region; the handle is kept until the completion.
         let posted = unsafe { self.queue_pair.post_send(&work) };
         match posted {
-            Ok(()) => self.in_use[slot as usize] = Some(Arc::clone(handle)),
+            Ok(()) => self.in_use[slot as usize] = Some(Counted::clone(handle)),
             Err(_) => self.free.push(slot),
         }
         posted

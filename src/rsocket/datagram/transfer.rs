@@ -10,6 +10,7 @@ use super::peers::key;
 use super::port::Port;
 use super::udp;
 use super::{Datagram, Inner, MOST_PORTS, Waiting};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::memory::try_push;
 use crate::rsocket::buffers::Buffers;
@@ -18,7 +19,6 @@ use crate::rsocket::socket::Received;
 use crate::rsocket::waiting::{self, Patience};
 use crate::types::SocketAddress;
 use libc::{MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Packets that one look at the UDP socket takes.
@@ -63,7 +63,7 @@ impl Datagram {
     }
 
     pub(crate) fn send(
-        self: &Arc<Datagram>,
+        &self,
         buffers: &mut Buffers<'_>,
         flags: c_int,
         to: Option<&SocketAddress>,
@@ -87,7 +87,7 @@ impl Datagram {
             return Err(Errno::EMSGSIZE);
         }
         let patience = self.patience(flags, |inner| inner.send_timeout);
-        let posted = waiting::wait_for(&**self, patience, || {
+        let posted = waiting::wait_for(self, patience, || {
             let mut inner = self.inner.lock();
             if inner.closed {
                 return Some(Err(Errno::EBADF));
@@ -204,22 +204,22 @@ impl Datagram {
     }
 
     /// Reads the UDP socket; only the service thread calls this.
-    pub(crate) fn take_packets(self: &Arc<Datagram>) {
+    pub(crate) fn take_packets(socket: &Counted<Datagram>) {
         let mut short = [0; ROOM];
         let mut long = Vec::new();
-        let room = if self.inner.lock().as_udp && long.try_reserve_exact(PACKET).is_ok() {
+        let room = if socket.inner.lock().as_udp && long.try_reserve_exact(PACKET).is_ok() {
             long.resize(PACKET, 0);
             &mut long[..]
         } else {
             &mut short[..]
         };
         for _ in 0..PACKETS {
-            match self.udp.receive(room) {
-                Ok((length, from)) => self.packet(&room[..length], &from),
+            match socket.udp.receive(room) {
+                Ok((length, from)) => Datagram::packet(socket, &room[..length], &from),
                 Err(Errno::EAGAIN | Errno::EINTR) => return,
                 Err(error) => {
                     // An ICMP answer to something that we sent.
-                    let mut inner = self.inner.lock();
+                    let mut inner = socket.inner.lock();
                     if inner.connected.is_some() {
                         inner.error = Some(error);
                         inner.wake();
@@ -230,12 +230,12 @@ impl Datagram {
         }
     }
 
-    fn packet(self: &Arc<Datagram>, packet: &[u8], from: &SocketAddress) {
+    fn packet(socket: &Counted<Datagram>, packet: &[u8], from: &SocketAddress) {
         let key = key(from);
-        let as_udp = self.inner.lock().as_udp;
+        let as_udp = socket.inner.lock().as_udp;
         let Some(header) = packet::decode_udp(packet) else {
             if as_udp {
-                self.inner.lock().plain_packet(packet, from);
+                socket.inner.lock().plain_packet(packet, from);
             }
             return;
         };
@@ -245,12 +245,12 @@ impl Datagram {
         }
         let is_data = header.operation == Operation::Data;
         // A control packet answers one of ours; a stranger's means nothing.
-        if !is_data && !self.inner.lock().peers.knows(&key) {
+        if !is_data && !socket.inner.lock().peers.knows(&key) {
             return;
         }
-        let Ok(local) = self.source_for(from) else { return };
+        let Ok(local) = socket.source_for(from) else { return };
         let (search, domain, number) = {
-            let mut inner = self.inner.lock();
+            let mut inner = socket.inner.lock();
             let number = inner.number_at(&local);
             let domain = inner.domain_at(&local);
             // Without a queue pair of our own there is no way to search for.
@@ -265,14 +265,14 @@ impl Datagram {
             (search, domain, number)
         };
         if let (true, Some(domain)) = (search, domain) {
-            if Lookup::start(self, &local, from, domain).is_err() {
-                self.found(&key, None);
+            if Lookup::start(socket, &local, from, domain).is_err() {
+                socket.found(&key, None);
             }
         }
         if is_data && number != 0 {
             // Never longer than what it answers.
             let answer = packet::encode_udp(Operation::Control, number, from);
-            let _ = self.udp.send(answer.bytes(), &[], from);
+            let _ = socket.udp.send(answer.bytes(), &[], from);
         }
     }
 }

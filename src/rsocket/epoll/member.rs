@@ -2,12 +2,11 @@
 
 use super::Set;
 use super::ready::Entry;
+use crate::counted::{Counted, Weak};
 use crate::lock::Mutex;
 use crate::rsocket::socket::Socket;
-use crate::rsocket::wait::Wake;
 use crate::sync::AtomicBool;
 use std::os::fd::RawFd;
-use std::sync::{Arc, Weak};
 
 /// What the program asked for.
 #[derive(Clone, Copy)]
@@ -17,7 +16,7 @@ pub(super) struct Interest {
 }
 
 /// See the module text.
-pub(super) struct Member {
+pub(in crate::rsocket) struct Member {
     pub(super) set: Weak<Set>,
     /// Tells it from another that had the same descriptor.
     pub(super) number: u64,
@@ -36,8 +35,8 @@ impl Entry for Member {
     }
 }
 
-impl Wake for Member {
-    fn wake(&self) {
+impl Member {
+    pub(in crate::rsocket) fn wake(&self) {
         if let Some(set) = self.set.upgrade() {
             if let Some(own) = set.member(self.fd).filter(|own| own.number == self.number) {
                 set.ready.put(own);
@@ -45,7 +44,7 @@ impl Wake for Member {
         }
     }
 
-    fn closed(&self) {
+    pub(in crate::rsocket) fn closed(&self) {
         if let Some(set) = self.set.upgrade() {
             set.drop_member(self);
         }
@@ -58,4 +57,4 @@ pub(super) fn event_of_bits(bits: libc::c_short) -> u32 {
 }
 
 /// For sets: the member of a descriptor, if there is one.
-pub(super) type Found = Option<Arc<Member>>;
+pub(super) type Found = Option<Counted<Member>>;

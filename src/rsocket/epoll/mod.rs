@@ -12,21 +12,21 @@ mod ready;
 mod wait;
 
 use super::socket::{self, Socket};
-use super::wait::{Wake, Waker};
+use super::wait::{Waiter, Waker};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::fork::Owner;
 use crate::lock::Mutex;
-use crate::memory::try_arc;
 use crate::sync::AtomicBool as ListedFlag;
 pub(super) use kernel::Epoll;
 use libc::{
     EPOLL_CLOEXEC, EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLIN, c_int, epoll_event,
 };
-use member::{Found, Interest, Member, event_of_bits};
+pub(super) use member::Member;
+use member::{Found, Interest, event_of_bits};
 use ready::{ReadyList, Signal};
 use std::collections::HashMap;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wait::ALWAYS;
 
@@ -60,7 +60,7 @@ pub(crate) struct Set {
     /// Who comes first in the next wait.
     turn: AtomicBool,
     next_number: AtomicU64,
-    members: Mutex<HashMap<RawFd, Arc<Member>>>,
+    members: Mutex<HashMap<RawFd, Counted<Member>>>,
     ordinary: Mutex<HashMap<RawFd, Interest>>,
     ready: ReadyList<Member, Waker>,
 }
@@ -89,7 +89,7 @@ impl Set {
     }
 
     /// One that the program does not know.
-    pub(super) fn new(flags: c_int) -> Result<Arc<Set>> {
+    pub(super) fn new(flags: c_int) -> Result<Counted<Set>> {
         let set = Set {
             owner: Owner::current(),
             epoll: Epoll::new(flags)?,
@@ -101,7 +101,7 @@ impl Set {
             ready: ReadyList::new(Waker::new()?),
         };
         set.kernel(EPOLL_CTL_ADD, set.ready.signal().fd(), EPOLLIN as u32, READY)?;
-        try_arc(set)
+        Counted::try_new(set)
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -114,8 +114,7 @@ impl Set {
         for member in members.into_values() {
             if let Some(socket) = member.socket.upgrade() {
                 if let Ok(source) = socket.as_source() {
-                    let waiter: Arc<dyn Wake> = member;
-                    source.remove_waiter(&waiter);
+                    source.remove_waiter(&Waiter::Member(member));
                 }
             }
         }
@@ -129,16 +128,16 @@ impl Set {
     }
 
     fn member(&self, fd: RawFd) -> Found {
-        self.members.lock().get(&fd).map(Arc::clone)
+        self.members.lock().get(&fd).cloned()
     }
 
     pub(crate) fn control(
-        self: &Arc<Set>,
+        set: &Counted<Set>,
         operation: c_int,
         fd: RawFd,
         event: Option<epoll_event>,
     ) -> Result<()> {
-        if fd == self.fd() {
+        if fd == set.fd() {
             return Err(Errno::EINVAL);
         }
         let interest = match (operation, event) {
@@ -147,8 +146,8 @@ impl Set {
             (_, None) => return Err(Errno::EFAULT),
         };
         match socket::lookup(fd).filter(|socket| socket.as_set().is_err()) {
-            Some(socket) => self.control_rsocket(operation, fd, &socket, interest),
-            None => self.control_ordinary(operation, fd, interest),
+            Some(socket) => Set::control_rsocket(set, operation, fd, &socket, interest),
+            None => set.control_ordinary(operation, fd, interest),
         }
     }
 
@@ -165,27 +164,26 @@ impl Set {
     }
 
     fn control_rsocket(
-        self: &Arc<Set>,
+        set: &Counted<Set>,
         operation: c_int,
         fd: RawFd,
-        socket: &Arc<Socket>,
+        socket: &Counted<Socket>,
         interest: Interest,
     ) -> Result<()> {
-        let known = self.member(fd);
+        let known = set.member(fd);
         // A descriptor that was closed and is another socket now is not the one that was added.
-        let known = known.filter(|member| std::ptr::eq(member.socket.as_ptr(), &**socket));
+        let known = known.filter(|member| member.socket.is_of(socket));
         match (operation, known) {
-            (EPOLL_CTL_ADD, None) => self.add(fd, socket, interest),
+            (EPOLL_CTL_ADD, None) => Set::add(set, fd, socket, interest),
             (EPOLL_CTL_ADD, Some(_)) => Err(Errno::EEXIST),
             (EPOLL_CTL_MOD, Some(member)) => {
                 *member.interest.lock() = Some(interest);
-                self.ready.put(member);
+                set.ready.put(member);
                 Ok(())
             }
             (EPOLL_CTL_DEL, Some(member)) => {
-                let waiter: Arc<dyn Wake> = member.clone();
-                socket.as_source()?.remove_waiter(&waiter);
-                self.drop_member(&member);
+                socket.as_source()?.remove_waiter(&Waiter::Member(member.clone()));
+                set.drop_member(&member);
                 Ok(())
             }
             (EPOLL_CTL_MOD | EPOLL_CTL_DEL, None) => Err(Errno::ENOENT),
@@ -193,29 +191,34 @@ impl Set {
         }
     }
 
-    fn add(self: &Arc<Set>, fd: RawFd, socket: &Arc<Socket>, interest: Interest) -> Result<()> {
-        let member = try_arc(Member {
-            set: Arc::downgrade(self),
-            number: self.next_number.fetch_add(1, Ordering::Relaxed),
+    fn add(
+        set: &Counted<Set>,
+        fd: RawFd,
+        socket: &Counted<Socket>,
+        interest: Interest,
+    ) -> Result<()> {
+        let member = Counted::try_new(Member {
+            set: Counted::downgrade(set),
+            number: set.next_number.fetch_add(1, Ordering::Relaxed),
             fd,
-            socket: Arc::downgrade(socket),
+            socket: Counted::downgrade(socket),
             interest: Mutex::new(Some(interest)),
             listed: ListedFlag::new(false),
             watched: Mutex::new(-1),
         })?;
         {
-            let mut members = self.members.lock();
+            let mut members = set.members.lock();
             members.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-            self.ready.reserve(members.len() + 1)?;
-            members.insert(fd, Arc::clone(&member));
+            set.ready.reserve(members.len() + 1)?;
+            members.insert(fd, Counted::clone(&member));
         }
-        if let Err(error) = socket.as_source()?.add_waiter(member.clone()) {
-            self.drop_member(&member);
+        if let Err(error) = socket.as_source()?.add_waiter(Waiter::Member(member.clone())) {
+            set.drop_member(&member);
             return Err(error);
         }
-        self.watch(&member, socket);
+        set.watch(&member, socket);
         if event_of_bits(socket.readiness()) & (interest.events | ALWAYS) != 0 {
-            self.ready.put(member);
+            set.ready.put(member);
         }
         Ok(())
     }

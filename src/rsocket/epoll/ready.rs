@@ -4,10 +4,10 @@
 //! after the look puts it on again. Whenever nobody is in `visit`, or between `put_quietly` and it, the
 //! signal is up exactly while the list has entries.
 
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::sync::{AtomicBool, Mutex, MutexGuard, Ordering};
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// What waiters see while there are entries.
 pub(super) trait Signal {
@@ -28,7 +28,7 @@ pub(super) struct ReadyList<T, S> {
 }
 
 struct List<T> {
-    entries: VecDeque<Arc<T>>,
+    entries: VecDeque<Counted<T>>,
     is_raised: bool,
 }
 
@@ -55,7 +55,7 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
     }
 
     /// Puts an entry on the list and wakes.
-    pub(super) fn put(&self, entry: Arc<T>) {
+    pub(super) fn put(&self, entry: Counted<T>) {
         if entry.listed().swap(true, Ordering::AcqRel) {
             return;
         }
@@ -65,7 +65,7 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
     }
 
     /// Puts an entry on the list for a `visit` of this thread, which follows.
-    pub(super) fn put_quietly(&self, entry: Arc<T>) {
+    pub(super) fn put_quietly(&self, entry: Counted<T>) {
         if !entry.listed().swap(true, Ordering::AcqRel) {
             self.list.lock().entries.push_back(entry);
         }
@@ -78,14 +78,14 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
 
     /// Shows each entry to `look` once, as long as that wants more; those that it wants to stay go to
     /// the end of the list.
-    pub(super) fn visit(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+    pub(super) fn visit(&self, look: impl FnMut(&Counted<T>) -> Verdict) {
         let mut list = self.show(look);
         self.settle(&mut list);
     }
 
     /// `visit` for a list that only one thread waits for, and only when nothing stayed: the signal is up
     /// for what others put there since, and comes down once for each visit.
-    pub(super) fn visit_own(&self, look: impl FnMut(&Arc<T>) -> Verdict) {
+    pub(super) fn visit_own(&self, look: impl FnMut(&Counted<T>) -> Verdict) {
         {
             // First, or what is put there during the visit would have no signal.
             let mut list = self.list.lock();
@@ -97,7 +97,7 @@ impl<T: Entry, S: Signal> ReadyList<T, S> {
     }
 
     /// The list comes back locked.
-    fn show(&self, mut look: impl FnMut(&Arc<T>) -> Verdict) -> MutexGuard<'_, List<T>> {
+    fn show(&self, mut look: impl FnMut(&Counted<T>) -> Verdict) -> MutexGuard<'_, List<T>> {
         let mut list = self.list.lock();
         for _ in 0..list.entries.len() {
             let Some(entry) = list.entries.pop_front() else { break };
@@ -140,6 +140,7 @@ pub(super) struct Verdict {
 mod loom_tests {
     use super::*;
     use loom::thread;
+    use std::sync::Arc;
 
     struct Flag(AtomicBool);
 
@@ -167,13 +168,14 @@ mod loom_tests {
 
     type Model = ReadyList<Socket, Flag>;
 
-    fn socket() -> Arc<Socket> {
-        Arc::new(Socket { listed: AtomicBool::new(false), unread: Mutex::new(0) })
+    fn socket() -> Counted<Socket> {
+        let socket = Socket { listed: AtomicBool::new(false), unread: Mutex::new(0) };
+        Counted::try_new(socket).unwrap_or_else(|_| unreachable!("no memory"))
     }
 
-    fn arrive(list: &Model, socket: &Arc<Socket>) {
+    fn arrive(list: &Model, socket: &Counted<Socket>) {
         *socket.unread.lock() += 1;
-        list.put(Arc::clone(socket));
+        list.put(socket.clone());
     }
 
     /// Reads what there is of each socket, or looks and leaves it there.
@@ -189,7 +191,7 @@ mod loom_tests {
     }
 
     /// What has bytes is on the list, and whoever sleeps sees the signal; an empty list has none.
-    fn check(list: &Model, sockets: &[Arc<Socket>]) {
+    fn check(list: &Model, sockets: &[Counted<Socket>]) {
         let unread = sockets.iter().any(|socket| *socket.unread.lock() > 0);
         assert!(!unread || !list.is_empty());
         assert_eq!(list.signal().0.load(Ordering::SeqCst), !list.is_empty());
@@ -210,7 +212,7 @@ mod loom_tests {
                 })
             };
             let other = {
-                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[0]));
+                let (list, socket) = (Arc::clone(&list), sockets[0].clone());
                 thread::spawn(move || arrive(&list, &socket))
             };
             let first = visit(&list, true);
@@ -229,7 +231,7 @@ mod loom_tests {
             let list = Arc::new(ReadyList::new(Flag(AtomicBool::new(false))));
             let sockets = [socket(), socket()];
             let producers = [0, 1].map(|which| {
-                let (list, socket) = (Arc::clone(&list), Arc::clone(&sockets[which]));
+                let (list, socket) = (Arc::clone(&list), sockets[which].clone());
                 thread::spawn(move || arrive(&list, &socket))
             });
             let mut read = 0;

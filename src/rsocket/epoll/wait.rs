@@ -3,15 +3,16 @@
 use super::member::{Interest, Member, event_of_bits};
 use super::ready::Verdict;
 use super::{READY, Set, fd_of, is_ordinary};
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::rsocket::socket::Socket;
 use crate::rsocket::wait::{Deadline, Limit};
+use crate::rsocket::waiting::identity_of;
 use libc::{
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLERR, EPOLLET, EPOLLHUP, EPOLLIN, EPOLLONESHOT, c_int,
     epoll_event,
 };
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 pub(super) const ALWAYS: u32 = (EPOLLERR | EPOLLHUP) as u32;
@@ -120,7 +121,7 @@ impl Set {
     }
 
     /// What a member has to tell, and whether it is to be asked again without a change.
-    fn event_of(&self, member: &Arc<Member>) -> Option<(epoll_event, bool)> {
+    fn event_of(&self, member: &Counted<Member>) -> Option<(epoll_event, bool)> {
         let socket = member.socket.upgrade()?;
         let mut interest = member.interest.lock();
         let Interest { events: wanted, data } = (*interest)?;
@@ -196,7 +197,7 @@ impl Set {
         let Some(member) = self.member(fd) else { return };
         if let Some(socket) = member.socket.upgrade() {
             if let Ok(source) = socket.as_source() {
-                source.take_event(Arc::as_ptr(&member).cast());
+                source.take_event(identity_of(&member));
             }
         }
         self.ready.put_quietly(member);

@@ -9,6 +9,7 @@ use crate::memory::try_copy;
 use crate::option;
 use crate::rsocket::wire::{CONNECTION_DATA, ConnectionData, IB_HEADER};
 use crate::types::*;
+use std::cell::Cell;
 
 /// Address resolution starts with this limit and doubles it with each further try.
 const FIRST_TIMEOUT_MS: i32 = 1000;
@@ -19,11 +20,19 @@ const RETRIES: u8 = 7;
 /// A connection that is being made.
 #[derive(Default)]
 pub(super) struct Attempt {
-    destination: Option<SocketAddress>,
+    pub(super) destination: Option<SocketAddress>,
     retries: u32,
+    /// Its id is being put in the place of the one before.
+    pub(super) changes_id: bool,
+    /// A connect has said that it failed: the next one is another attempt.
+    pub(super) failure_told: bool,
 }
 
 impl Attempt {
+    fn to(destination: &SocketAddress, changes_id: bool) -> Attempt {
+        Attempt { destination: Some(*destination), changes_id, ..Attempt::default() }
+    }
+
     fn timeout(&self) -> i32 {
         FIRST_TIMEOUT_MS << self.retries
     }
@@ -35,37 +44,45 @@ impl Stream {
         if destination.family() != self.family {
             return Err(Errno::EAFNOSUPPORT);
         }
-        let non_blocking = {
+        let (non_blocking, is_again) = {
             let mut inner = self.inner.lock();
-            match inner.phase {
-                Phase::Idle | Phase::Bound => {}
+            let is_again = match inner.phase {
+                Phase::Idle | Phase::Bound => false,
                 Phase::Connected => return Err(Errno::EISCONN),
                 Phase::Connecting => return Err(Errno::EALREADY),
-                Phase::Failed => {
-                    inner.take_error()?;
-                    return Err(Errno::ECONNABORTED);
-                }
+                Phase::Failed if inner.attempt.failure_told => true,
+                Phase::Failed => return Err(inner.told()),
                 Phase::Listening | Phase::Accepting => return Err(Errno::EISCONN),
-            }
+            };
             inner.phase = Phase::Connecting;
-            inner.attempt = Attempt { destination: Some(*destination), retries: 0 };
-            inner.non_blocking
+            inner.attempt = Attempt::to(destination, is_again);
+            (inner.non_blocking, is_again)
         };
-        if let Err(error) = self.id.resolve_address(None, destination, FIRST_TIMEOUT_MS) {
+        if is_again {
+            self.begin_again()?;
+        }
+        let has_begun = Cell::new(false);
+        let begin = || {
+            self.id().resolve_address(None, destination, FIRST_TIMEOUT_MS)?;
+            has_begun.set(true);
+            Ok(())
+        };
+        let result = if non_blocking {
+            begin().and(Err(Errno::EINPROGRESS))
+        } else {
+            self.begin_and_wait(begin, |inner| match inner.phase {
+                Phase::Connecting => None,
+                Phase::Connected => Some(Ok(())),
+                _ => Some(Err(inner.told())),
+            })
+        };
+        if !has_begun.get() {
             let mut inner = self.inner.lock();
             inner.phase = if inner.local.is_some() { Phase::Bound } else { Phase::Idle };
-            return Err(error);
+            return result;
         }
-        if non_blocking {
-            return Err(Errno::EINPROGRESS);
-        }
-        let limit = self.inner.lock().options.send_timeout;
-        let waited = self.wait_until(limit, |inner| match inner.phase {
-            Phase::Connecting => None,
-            Phase::Connected => Some(Ok(())),
-            _ => Some(Err(inner.error.take().unwrap_or(Errno::ECONNABORTED))),
-        });
-        match waited {
+        match result {
+            // SO_SNDTIMEO.
             Err(Errno::EAGAIN) => Err(Errno::EINPROGRESS),
             other => other,
         }
@@ -73,7 +90,7 @@ impl Stream {
 
     /// Events of a stream that connects, is being accepted, or is connected.
     pub(super) fn take_connection_events(&self) {
-        let file = self.id.file();
+        let file = self.id().file();
         loop {
             match event::next(&file, None) {
                 Ok(message) => self.connection_event(&message),
@@ -89,7 +106,14 @@ impl Stream {
             // Nobody listens any more.
             return super::shutdown::refuse(child);
         }
-        let phase = self.inner.lock().phase;
+        let phase = {
+            let inner = self.inner.lock();
+            if inner.attempt.changes_id {
+                // Of the id that goes.
+                return;
+            }
+            inner.phase
+        };
         let step = match (phase, message.event()) {
             (Phase::Connecting, RDMA_CM_EVENT_ADDR_RESOLVED) => self.find_route(),
             (Phase::Connecting, RDMA_CM_EVENT_ROUTE_RESOLVED) => self.ask(),
@@ -127,10 +151,10 @@ impl Stream {
             (try_copy(&inner.route)?, inner.attempt.timeout())
         };
         if route.is_empty() {
-            self.id.resolve_route(timeout)
+            self.id().resolve_route(timeout)
         } else {
             let (level, name) = (RDMA_OPTION_IB, RDMA_OPTION_IB_PATH);
-            option::set(self.id, level, name, route.as_ptr().cast(), route.len())
+            option::set(&self.id(), level, name, route.as_ptr().cast(), route.len())
         }
     }
 
@@ -144,12 +168,13 @@ impl Stream {
             inner.attempt.retries += 1;
             (inner.attempt.destination.ok_or(error)?, inner.attempt.timeout())
         };
-        self.id.resolve_address(None, &destination, timeout)
+        self.id().resolve_address(None, &destination, timeout)
     }
 
     fn ask(&self) -> Result<()> {
         let options = self.inner.lock().options;
-        let link = Link::create(self.id, &options)?;
+        let id = self.id();
+        let link = Link::create(id.get(), &options)?;
         let own = link.endpoint.connection_data().encode();
         // Native addresses leave room for a header of their own.
         let mut data = [0; IB_HEADER + CONNECTION_DATA];
@@ -157,7 +182,7 @@ impl Stream {
         let unused = if self.family == AF_IB { 0 } else { IB_HEADER };
         let split = link.endpoint.sizes().split;
         self.inner.lock().link = Some(link);
-        self.id.connect(Some(&Parameters {
+        id.connect(Some(&Parameters {
             private_data: &data[unused..],
             responder_resources: 0,
             initiator_depth: u8::from(split),
@@ -171,11 +196,12 @@ impl Stream {
 
     fn established(&self, message: &Message) -> Result<()> {
         let data = ConnectionData::decode(message.private_data())?;
-        let (local, peer) = self.id.addresses();
+        let (local, peer) = self.id().addresses();
         let mut inner = self.inner.lock();
         (inner.local, inner.peer) = (local, peer);
         inner.link.as_mut().ok_or(Errno::EIO)?.connect(&data);
         inner.phase = Phase::Connected;
+        inner.attempt = Attempt::default();
         inner.wake();
         drop(inner);
         self.start_keep_alive();
@@ -197,7 +223,7 @@ impl Stream {
             inner.wake();
         }
         // Answers the peer; a connection that is gone needs no answer.
-        let _ = self.id.disconnect();
+        let _ = self.id().disconnect();
     }
 }
 

@@ -73,7 +73,7 @@ impl Stream {
         let access = if protection & PROT_WRITE != 0 { REMOTE_WRITE } else { LOCAL };
         // SAFETY: by contract. Without the lock: registering may sleep.
         let registration =
-            unsafe { MemoryRegion::register(self.id.domain()?, start, length, access) }?;
+            unsafe { MemoryRegion::register(self.id().domain()?, start, length, access) }?;
         let mut inner = self.inner.lock();
         let mut index = None;
         if access == REMOTE_WRITE {

@@ -5,18 +5,19 @@
 use super::link::Link;
 use super::{Inner, Phase, Stream};
 use crate::conn::Parameters;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::{self, Channel, Message};
 use crate::id::Id;
 use crate::log;
 use crate::memory::try_push;
+use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::socket::{self, Socket};
 use crate::rsocket::wire::{ConnectionData, IB_HEADER};
 use crate::types::*;
 use std::collections::VecDeque;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// As net.core.somaxconn.
@@ -28,7 +29,7 @@ const RETRIES: u8 = 7;
 /// The accept queue of a listener, or whose queue an accepted stream is for.
 #[derive(Default)]
 pub(super) struct Accepting {
-    queue: VecDeque<Arc<Stream>>,
+    queue: VecDeque<Counted<Stream>>,
     backlog: usize,
     /// Answered and not yet confirmed.
     pending: Vec<RawFd>,
@@ -75,11 +76,11 @@ impl Stream {
         }
         self.inner.lock().accepting.backlog = backlog;
         self.inner.lock().phase = Phase::Listening;
-        if let Err(error) = self.id.listen(backlog as i32) {
+        if let Err(error) = self.id().listen(backlog as i32) {
             self.inner.lock().phase = Phase::Bound;
             return Err(error);
         }
-        let local = self.id.addresses().0;
+        let local = self.id().addresses().0;
         self.inner.lock().local = local;
         Ok(())
     }
@@ -111,7 +112,7 @@ impl Stream {
 
     /// Answers requests while there is room for what comes of them.
     pub(super) fn take_requests(&self) {
-        let file = self.id.file();
+        let file = self.id().file();
         loop {
             let oldest = {
                 let mut inner = self.inner.lock();
@@ -175,7 +176,7 @@ impl Stream {
         let options = self.inner.lock().options;
         let mut inner = Inner::new(options, Phase::Accepting);
         inner.accepting.listener = Some(self.fd);
-        let child = Stream::assemble(self.family, id, channel, inner)?;
+        let child = Stream::assemble(self.family, SoleId::of(id), channel, inner)?;
         child.share_port();
         let answered = self.keep_pending(child.fd).and_then(|()| child.answer_with(message));
         if answered.is_err() {
@@ -188,7 +189,12 @@ impl Stream {
 
     /// Before the client hears of it: what needs memory comes first.
     fn keep_pending(&self, child: RawFd) -> Result<()> {
-        try_push(&mut self.inner.lock().accepting.pending, child)?;
+        {
+            let accepting = &mut self.inner.lock().accepting;
+            try_push(&mut accepting.pending, child)?;
+            let confirmed_at_once = accepting.pending.len();
+            accepting.queue.try_reserve(confirmed_at_once).map_err(|_| Errno::ENOMEM)?;
+        }
         service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child)
     }
 
@@ -205,17 +211,18 @@ impl Stream {
         let data = message.private_data().get(skipped..).ok_or(Errno::EPROTO)?;
         let data = ConnectionData::decode(data)?;
         let options = self.inner.lock().options;
-        let mut link = Link::create(self.id, &options)?;
+        let id = self.id();
+        let mut link = Link::create(id.get(), &options)?;
         link.connect(&data);
         let own = link.endpoint.connection_data().encode();
-        let (local, peer) = self.id.addresses();
+        let (local, peer) = id.addresses();
         {
             let mut inner = self.inner.lock();
             (inner.local, inner.peer) = (local, peer);
             inner.link = Some(link);
         }
         let (responder_resources, initiator_depth) = message.depths();
-        self.id.accept(Some(&Parameters {
+        id.accept(Some(&Parameters {
             private_data: &own,
             responder_resources,
             initiator_depth,
@@ -235,17 +242,16 @@ impl Stream {
             inner.accepting.listener.take()
         };
         let own = match socket::find_any(self.fd).as_deref() {
-            Some(Socket::Stream(stream)) if std::ptr::eq(&**stream, self) => Arc::clone(stream),
+            Some(Socket::Stream(stream)) if std::ptr::eq(&**stream, self) => Counted::clone(stream),
             _ => return,
         };
         let queued = with_listener(listener, |inner| {
             inner.accepting.pending.retain(|fd| *fd != self.fd);
-            inner.accepting.queue.try_reserve(1).is_ok().then(|| {
-                inner.accepting.queue.push_back(own);
-                inner.wake();
-            })
+            // There is room since the client was answered.
+            inner.accepting.queue.push_back(own);
+            inner.wake();
         });
-        if queued.flatten().is_none() {
+        if queued.is_none() {
             drop(socket::leave(self.fd));
             return;
         }

@@ -6,6 +6,7 @@
 //!
 //! One lock per stream, held for the few steps of a call and never while something is waited for.
 
+mod again;
 mod connect;
 mod endpoint;
 mod iomap;
@@ -20,23 +21,22 @@ mod sockopt;
 mod transfer;
 mod waiting;
 
+use super::owned_id::SoleId;
 use super::service;
 use super::socket::{self, Socket};
-use super::wait::Wake;
+use super::wait::Waiter;
+use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::Channel;
 use crate::fork::Owner;
-use crate::id::{self, Id};
 use crate::lock::Mutex;
-use crate::memory::try_arc;
-use crate::types::{RDMA_PS_TCP, SocketAddress};
+use crate::types::SocketAddress;
 use iomap::Iomaps;
 use link::Link;
 use listen::Accepting;
 pub(crate) use options::Options;
 pub(crate) use sockopt::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA};
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -51,8 +51,10 @@ pub(crate) struct Stream {
     owner: Owner,
     /// The program knows the descriptor.
     public: AtomicBool,
-    id: &'static Id,
-    channel: Option<Box<Channel>>,
+    /// One is good for one request: a connect that comes after a failed one takes another.
+    id: Mutex<Counted<SoleId>>,
+    // Outlives the id; its end closes the descriptor.
+    channel: Box<Channel>,
     inner: Mutex<Inner>,
 }
 
@@ -96,7 +98,7 @@ struct Inner {
     attempt: connect::Attempt,
     accepting: Accepting,
     iomaps: Iomaps,
-    waiters: Vec<Arc<dyn Wake>>,
+    waiters: Vec<Waiter>,
 }
 
 impl Inner {
@@ -186,12 +188,7 @@ impl Stream {
     /// A new, unconnected stream, entered in the table.
     pub(crate) fn open(family: i32, non_blocking: bool, close_on_exec: bool) -> Result<RawFd> {
         let channel = Channel::create()?;
-        let id = id::create(
-            Some(&channel),
-            std::ptr::null_mut(),
-            RDMA_PS_TCP,
-            id::default_qp_type(RDMA_PS_TCP),
-        )?;
+        let id = SoleId::for_stream(&channel)?;
         let stream = Stream::assemble(family, id, channel, Inner::new(Options::new(), Phase::Idle));
         let stream = stream?;
         stream.inner.lock().non_blocking = non_blocking;
@@ -203,29 +200,33 @@ impl Stream {
     /// Enters the table and the care of the service thread.
     fn assemble(
         family: i32,
-        id: &'static Id,
+        id: SoleId,
         channel: Box<Channel>,
         mut inner: Inner,
-    ) -> Result<Arc<Stream>> {
+    ) -> Result<Counted<Stream>> {
         let fd = channel.file().fd()?;
         inner.fd = fd;
-        let stream = try_arc(Stream {
+        let stream = Counted::try_new(Stream {
             fd,
             family,
             owner: Owner::current(),
             public: AtomicBool::new(false),
-            id,
-            channel: Some(channel),
+            id: Mutex::new(Counted::try_new(id)?),
+            channel,
             inner: Mutex::new(inner),
         })?;
         super::descriptor::set_non_blocking(fd)?;
         let service = service::get()?;
-        socket::enter(fd, Socket::Stream(Arc::clone(&stream)))?;
+        socket::enter(fd, Socket::Stream(Counted::clone(&stream)))?;
         if let Err(error) = service.watch(fd) {
             drop(socket::leave(fd));
             return Err(error);
         }
         Ok(stream)
+    }
+
+    fn id(&self) -> Counted<SoleId> {
+        Counted::clone(&self.id.lock())
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -262,8 +263,9 @@ impl Stream {
         if self.inner.lock().phase != Phase::Idle {
             return Err(Errno::EINVAL);
         }
-        self.id.bind(address)?;
-        let local = self.id.addresses().0;
+        let id = self.id();
+        id.bind(address)?;
+        let local = id.addresses().0;
         let mut inner = self.inner.lock();
         inner.phase = Phase::Bound;
         inner.local = local;
@@ -301,10 +303,8 @@ impl Drop for Stream {
         }
         let inner = self.inner.get_mut();
         inner.iomaps.clear();
+        // Before the id.
         drop(inner.link.take());
-        self.end_id();
-        // Closes the descriptor.
-        drop(self.channel.take());
     }
 }
 

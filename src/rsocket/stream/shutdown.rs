@@ -17,6 +17,8 @@ use std::time::Duration;
 /// How long a close waits for what was sent, where SO_LINGER says nothing. Data is in the device by
 /// then; only a peer that does not answer at all makes this long.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+/// Between two looks of a close that has nothing to sleep with.
+const LOOK: Duration = Duration::from_millis(1);
 
 impl Stream {
     pub(crate) fn shutdown(&self, how: c_int) -> Result<()> {
@@ -69,9 +71,8 @@ impl Stream {
         let Some(message) = message else { return };
         let mut told = false;
         let deadline = Limit::from(Some(limit)).begin();
-        // Whatever ends the wait, there is nothing more to do about it. A socket that is being closed
-        // has ended the calls of others, but not this one.
-        let _ = waiting::sleep_until(self, deadline, || {
+        // A socket that is being closed has ended the calls of others, but not this one.
+        let mut attempt = || {
             let mut inner = self.inner.lock();
             inner.progress();
             let Some(link) = &mut inner.link else { return Some(Ok(())) };
@@ -82,7 +83,15 @@ impl Stream {
                 told = link.send_control(message);
             }
             (told && link.flow.is_drained()).then_some(Ok(()))
-        });
+        };
+        let slept = waiting::sleep_until(self, deadline, &mut attempt);
+        // Nothing to sleep with: what was sent must not be lost for that. Whatever else ends the wait, there
+        // is nothing more to do about it.
+        if let Err(Errno::ENOMEM | Errno::EMFILE) = slept {
+            while attempt().is_none() && !deadline.has_passed() {
+                std::thread::sleep(LOOK);
+            }
+        }
     }
 
     /// Ends the connection without a word to the peer but the transport's own.
@@ -121,13 +130,6 @@ impl Stream {
             waiter.wake();
             waiter.closed();
         }
-    }
-
-    /// Destroys the id; the stream is used no more.
-    pub(super) fn end_id(&self) {
-        // SAFETY: only the drop of the stream calls this. An error means that the kernel's side is
-        // gone already.
-        let _ = unsafe { self.id.destroy() };
     }
 }
 

@@ -60,7 +60,7 @@ impl Stream {
     }
 
     pub(super) fn set_id_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
-        option::set(self.id, RDMA_OPTION_ID, name, bytes.as_ptr().cast(), bytes.len())
+        option::set(&self.id(), RDMA_OPTION_ID, name, bytes.as_ptr().cast(), bytes.len())
     }
 
     fn set_socket_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {

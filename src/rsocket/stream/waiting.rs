@@ -4,22 +4,21 @@ use super::link::Link;
 use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::Limit;
-use crate::rsocket::wait::Wake;
+use crate::rsocket::wait::Waiter;
 use crate::rsocket::waiting::{self, Patience, Source, identity};
 use libc::c_short;
 use std::os::fd::RawFd;
-use std::sync::Arc;
 use std::time::Duration;
 
 impl Source for Stream {
-    fn add_waiter(&self, waiter: Arc<dyn Wake>) -> Result<()> {
+    fn add_waiter(&self, waiter: Waiter) -> Result<()> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
         Ok(())
     }
 
-    fn enlist(&self, waiter: Arc<dyn Wake>) -> Result<(RawFd, c_short)> {
+    fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(identity(&waiter))?;
@@ -27,7 +26,7 @@ impl Source for Stream {
         Ok((fd, inner.look()))
     }
 
-    fn remove_waiter(&self, waiter: &Arc<dyn Wake>) {
+    fn remove_waiter(&self, waiter: &Waiter) {
         self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
     }
 
@@ -130,14 +129,22 @@ impl Stream {
         inner.and_then(|inner| inner.check_connected().err()).unwrap_or(error)
     }
 
-    /// As `wait_for`, whether or not the socket is non-blocking, and without looking for long.
-    pub(super) fn wait_until<R>(
+    /// Begins something and waits for its end, whether or not the socket is non-blocking. What the wait needs
+    /// comes first: without it nothing has begun.
+    pub(super) fn begin_and_wait<R>(
         &self,
-        limit: Option<Duration>,
+        begin: impl FnOnce() -> Result<()>,
         mut attempt: impl FnMut(&mut Inner) -> Option<Result<R>>,
     ) -> Result<R> {
+        let limit = self.inner.lock().options.send_timeout;
         let deadline = Limit::from(limit).begin();
-        waiting::sleep_until(self, deadline, || self.try_once(&mut attempt))
+        let mut begin = Some(begin);
+        waiting::sleep_until(self, deadline, || {
+            if let Some(Err(error)) = begin.take().map(|begin| begin()) {
+                return Some(Err(error));
+            }
+            self.try_once(&mut attempt)
+        })
     }
 
     fn try_once<R>(

@@ -4,6 +4,7 @@
  * A signal ends a synchronous wait with EINTR; the late event does not count as the next call's.
  */
 #include "trace.h"
+#include <poll.h>
 
 static void nothing(int sig)
 {
@@ -14,11 +15,13 @@ int main(void)
 {
 	struct rdma_cm_id *id = new_id(NULL, RDMA_PS_TCP);
 	struct sigaction act = { .sa_handler = nothing };
+	struct pollfd late = { .events = POLLIN };
 
 	sigaction(SIGALRM, &act, NULL);
 	ualarm(100000, 0);
 	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
-	usleep(500000);
+	late.fd = id->channel->fd;
+	poll(&late, 1, 10000);
 	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
 	CALL(rdma_resolve_route(id, 1000));
 	CALL(rdma_destroy_id(id));

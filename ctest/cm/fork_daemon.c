@@ -5,14 +5,18 @@
 
 static struct rdma_cm_id *id;
 static struct rdma_event_channel *ch;
+/* Says that the parent has ended and been told of. */
+static int go[2];
 
 static void daemonised(void *arg)
 {
 	pid_t pid = fork();
+	char begin;
 
 	if (pid)
 		_exit(0);
-	usleep(300000);
+	if (read(go[0], &begin, 1) != 1)
+		_exit(4);
 	CALL(rdma_listen(id, 1));
 	CALL(rdma_destroy_id(id));
 }
@@ -29,11 +33,12 @@ int main(void)
 	int fds[2];
 	char end;
 
-	if (pipe(fds))
+	if (pipe(fds) || pipe(go))
 		return 3;
 	in_child("parent", parent, NULL);
+	if (write(go[1], "", 1) != 1)
+		return 4;
 	close(fds[1]);
 	say("all ended: %zd", read(fds[0], &end, 1));
-	return 0;
 	return done();
 }

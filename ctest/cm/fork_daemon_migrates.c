@@ -4,11 +4,16 @@
  */
 #include "trace.h"
 
+/* Says that the parent has ended and been told of. */
+static int go[2];
+
 static void child(struct rdma_cm_id *id)
 {
 	struct rdma_event_channel *own;
+	char begin;
 
-	usleep(300000);
+	if (read(go[0], &begin, 1) != 1)
+		_exit(4);
 	own = channel();
 	CALL(rdma_migrate_id(id, own));
 	CALL(rdma_listen(id, 1));
@@ -30,9 +35,11 @@ int main(void)
 	int fds[2];
 	char end;
 
-	if (pipe(fds))
+	if (pipe(fds) || pipe(go))
 		return 3;
 	in_child("parent", parent, NULL);
+	if (write(go[1], "", 1) != 1)
+		return 4;
 	close(fds[1]);
 	say("all ended: %zd", read(fds[0], &end, 1));
 	return 0;

@@ -255,6 +255,13 @@ pub(crate) fn has_sets() -> bool {
     sets().is_ok()
 }
 
+/// Whether members of sets can be edge-triggered. The C library's take no notice of EPOLLET.
+pub(crate) fn sets_have_edges() -> bool {
+    static EDGES: OnceLock<bool> = OnceLock::new();
+    // What only our library exports.
+    *EDGES.get_or_init(|| !real::optional(c"rdma_get_local_addr").is_null())
+}
+
 /// A set of rsockets, a descriptor that can itself be waited for; ENOSYS on old libraries.
 pub(crate) fn create_set() -> Result<c_int> {
     let sets = sets()?;

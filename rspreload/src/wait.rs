@@ -7,6 +7,7 @@
 use crate::connect;
 use crate::counted::Counted;
 use crate::descriptors;
+use crate::epoll;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
 use crate::listen;
@@ -73,10 +74,12 @@ pub(crate) fn restarts_after_signal() -> bool {
 
 /// Whether events of a descriptor come from anywhere but the kernel.
 fn needs_us(fd: c_int) -> bool {
-    SOCKETS.get(fd).is_some_and(|socket| {
-        matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma | Mode::Failed)
-            || !socket.is_stream() && socket.mode() == Mode::Open
-    })
+    let Some(socket) = SOCKETS.get(fd) else {
+        epoll::waited_for(fd);
+        return false;
+    };
+    matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma | Mode::Failed)
+        || !socket.is_stream() && socket.mode() == Mode::Open
 }
 
 pub(crate) fn any_needs_us(fds: &[pollfd]) -> bool {
@@ -109,7 +112,10 @@ impl Plan {
             let socket = if place.fd >= 0 { SOCKETS.get(place.fd) } else { None };
             match socket {
                 Some(socket) => plan.add_socket(index, place, socket),
-                None => plan.add(index, place.fd, place.events),
+                None => {
+                    epoll::waited_for(place.fd);
+                    plan.add(index, place.fd, place.events);
+                }
             }
         }
         plan

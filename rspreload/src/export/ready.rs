@@ -139,8 +139,10 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
 ) -> c_int {
     if !descriptors::is_unused() && !guard::is_inside() {
         let socket = SOCKETS.get(fd).filter(|socket| socket.mode() != Mode::Plain);
-        if let Some(socket) = &socket {
-            fork::claim(socket);
+        match &socket {
+            Some(socket) => fork::claim(socket),
+            None if fd != instance => epoll::waited_for(fd),
+            None => {}
         }
         // SAFETY: the caller's.
         let event = unsafe { event.as_ref() }.copied();

@@ -74,7 +74,7 @@ impl State {
         let active = member.keys.iter().filter_map(|key| self.registrations.get(key));
         let wanted = active.filter(|found| found.is_active()).fold(0, |all, one| all | one.events);
         let wanted = wanted & !MANNERS;
-        let interest = if rsockets::sets_have_edges() {
+        let interest = if rsockets::are_ours() {
             wanted | member.interest.unwrap_or(0) | (EPOLLIN | EPOLLRDHUP | EPOLLET) as u32
         } else {
             wanted

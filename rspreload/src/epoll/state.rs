@@ -108,7 +108,7 @@ impl State {
             // Gone already where the descriptor was closed.
             let _ = kernel(instance, EPOLL_CTL_DEL, registration.fd, 0, 0);
         }
-        if !rsockets::sets_have_edges() {
+        if !rsockets::are_ours() {
             // It would tell for ever.
             self.leave_set(key);
         }

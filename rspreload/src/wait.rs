@@ -6,7 +6,6 @@
 
 use crate::connect;
 use crate::counted::Counted;
-use crate::descriptors;
 use crate::epoll;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
@@ -16,7 +15,7 @@ use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
 use libc::{
     EPOLL_CTL_ADD, FD_SETSIZE, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDNORM,
-    POLLWRNORM, c_int, fd_set, pollfd, sigset_t, timespec,
+    POLLWRNORM, c_int, c_ulong, fd_set, pollfd, sigset_t, timespec,
 };
 use std::time::{Duration, Instant};
 
@@ -83,7 +82,7 @@ fn needs_us(fd: c_int) -> bool {
 }
 
 pub(crate) fn any_needs_us(fds: &[pollfd]) -> bool {
-    !descriptors::is_unused() && fds.iter().any(|place| place.fd >= 0 && needs_us(place.fd))
+    fds.iter().any(|place| place.fd >= 0 && needs_us(place.fd))
 }
 
 /// The places that are really waited for.
@@ -298,7 +297,8 @@ pub(crate) fn bits_in_use(count: c_int) -> c_int {
 /// # Safety
 /// The caller's sets, each NULL or with bits for `count` descriptors.
 pub(crate) unsafe fn places_of(count: c_int, sets: [*mut fd_set; 3]) -> Option<Vec<pollfd>> {
-    if descriptors::is_unused() {
+    // SAFETY: by contract.
+    if !unsafe { any_bit_needs_us(count, sets) } {
         return None;
     }
     let mut places = Vec::new();
@@ -314,7 +314,28 @@ pub(crate) unsafe fn places_of(count: c_int, sets: [*mut fd_set; 3]) -> Option<V
             places.push(pollfd { fd, events, revents: 0 });
         }
     }
-    any_needs_us(&places).then_some(places)
+    Some(places)
+}
+
+/// # Safety
+/// As for `places_of`.
+unsafe fn any_bit_needs_us(count: c_int, sets: [*mut fd_set; 3]) -> bool {
+    let width = c_ulong::BITS as c_int;
+    (0..count).step_by(width as usize).any(|first| {
+        let given = sets.into_iter().filter(|set| !set.is_null());
+        // SAFETY: by contract.
+        let mut bits = given.fold(0, |all, set| all | unsafe { *word_of(set, first) });
+        if count - first < width {
+            bits &= (1 << (count - first)) - 1;
+        }
+        while bits != 0 {
+            if needs_us(first + bits.trailing_zeros() as c_int) {
+                return true;
+            }
+            bits &= bits - 1;
+        }
+        false
+    })
 }
 
 /// # Safety
@@ -368,20 +389,22 @@ unsafe fn store(count: c_int, sets: [*mut fd_set; 3], places: &[pollfd]) {
     }
 }
 
-/// The library's fd_set may be longer than FD_SETSIZE: programs make their own.
-unsafe fn has_bit(set: *const fd_set, fd: c_int) -> bool {
-    let bits = libc::c_ulong::BITS as usize;
-    let at = fd.unsigned_abs() as usize;
+/// The caller's fd_set may be longer than FD_SETSIZE: programs make their own.
+unsafe fn word_of(set: *mut fd_set, fd: c_int) -> *mut c_ulong {
     // SAFETY: by contract.
-    unsafe { *set.cast::<libc::c_ulong>().add(at / bits) >> (at % bits) & 1 != 0 }
+    unsafe { set.cast::<c_ulong>().add((fd.unsigned_abs() / c_ulong::BITS) as usize) }
+}
+
+unsafe fn has_bit(set: *mut fd_set, fd: c_int) -> bool {
+    // SAFETY: by contract.
+    unsafe { *word_of(set, fd) >> (fd.unsigned_abs() % c_ulong::BITS) & 1 != 0 }
 }
 
 unsafe fn set_bit(set: *mut fd_set, fd: c_int, on: bool) {
-    let bits = libc::c_ulong::BITS as usize;
-    let at = fd.unsigned_abs() as usize;
+    let bit = 1 << (fd.unsigned_abs() % c_ulong::BITS);
     // SAFETY: by contract.
     unsafe {
-        let word = set.cast::<libc::c_ulong>().add(at / bits);
-        *word = if on { *word | 1 << (at % bits) } else { *word & !(1 << (at % bits)) };
+        let word = word_of(set, fd);
+        *word = if on { *word | bit } else { *word & !bit };
     }
 }

@@ -51,11 +51,17 @@ pub(crate) static EPOLLS: Table<Epoll> = Table::new();
 static ANY: AtomicBool = AtomicBool::new(false);
 
 /// A descriptor is polled, or added to an instance: it may be an instance itself.
+#[inline]
 pub(crate) fn waited_for(fd: c_int) {
     if ANY.load(Ordering::Relaxed) {
-        if let Some(epoll) = EPOLLS.get(fd) {
-            epoll.watched();
-        }
+        waited_from_outside(fd);
+    }
+}
+
+#[inline(never)]
+fn waited_from_outside(fd: c_int) {
+    if let Some(epoll) = EPOLLS.get(fd) {
+        epoll.watched();
     }
 }
 

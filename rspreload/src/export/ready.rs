@@ -11,6 +11,7 @@ use crate::error::Errno;
 use crate::fork;
 use crate::guard;
 use crate::real;
+use crate::select;
 use crate::socket::{Mode, SOCKETS};
 use crate::wait::{self, Deadline};
 use libc::{
@@ -87,7 +88,7 @@ fn deadline(span: Option<&timespec>) -> Result<Deadline, Errno> {
 
 /// Bits that are looked at; none where the call is libc's affair.
 fn bits_of(count: c_int) -> c_int {
-    if guard::is_inside() { 0 } else { wait::bits_in_use(count) }
+    if guard::is_inside() { 0 } else { select::bits_in_use(count) }
 }
 
 #[unsafe(no_mangle)]
@@ -112,7 +113,7 @@ unsafe fn select_known(count: c_int, sets: [*mut fd_set; 3], timeout: *mut timev
     // SAFETY: the caller's.
     unsafe {
         let bits = bits_of(count);
-        let Some(mut places) = wait::places_of(bits, sets) else {
+        let Some(mut places) = select::places_of(bits, sets) else {
             let [read, write, except] = sets;
             return real::select(count, read, write, except, timeout);
         };
@@ -121,7 +122,7 @@ unsafe fn select_known(count: c_int, sets: [*mut fd_set; 3], timeout: *mut timev
             tv_nsec: time.tv_usec % 1_000_000 * 1000,
         });
         let Ok(deadline) = deadline(span.as_ref()) else { return fail(Errno::EINVAL) };
-        let ready = wait::select(bits, sets, &mut places, deadline, None);
+        let ready = select::select(bits, sets, &mut places, deadline, None);
         if let Some(timeout) = timeout.as_mut() {
             let left = deadline.map_or(Duration::ZERO, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
@@ -149,11 +150,11 @@ pub(crate) unsafe extern "C" fn pselect(
         }
         let sets = [read, write, except];
         let bits = bits_of(count);
-        let Some(mut places) = wait::places_of(bits, sets) else {
+        let Some(mut places) = select::places_of(bits, sets) else {
             return real::pselect(count, read, write, except, timeout, mask);
         };
         let Ok(deadline) = deadline(timeout.as_ref()) else { return fail(Errno::EINVAL) };
-        answer(wait::select(bits, sets, &mut places, deadline, mask.as_ref()))
+        answer(select::select(bits, sets, &mut places, deadline, mask.as_ref()))
     }
 }
 

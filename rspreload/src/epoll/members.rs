@@ -8,7 +8,7 @@ use super::{OWN, kernel};
 use crate::error::Result;
 use crate::rsockets;
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLIN, EPOLLRDHUP, c_int};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// Bits that say how to tell, not what.
 const MANNERS: u32 =
@@ -27,7 +27,7 @@ struct Member {
 #[derive(Default)]
 pub(super) struct Members {
     pub(super) set: Option<c_int>,
-    by_rsocket: HashMap<c_int, Member>,
+    by_rsocket: BTreeMap<c_int, Member>,
 }
 
 impl State {

@@ -10,7 +10,7 @@ use crate::socket::{Mode, Socket};
 use libc::{
     EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLEXCLUSIVE, EPOLLONESHOT, c_int,
 };
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// What the program asked for, and where that is.
 pub(super) struct Registration {
@@ -62,8 +62,8 @@ impl Registration {
 pub(super) struct State {
     pub(super) fds: Vec<c_int>,
     pub(super) next_key: u64,
-    pub(super) registrations: HashMap<u64, Registration>,
-    pub(super) keys: HashMap<c_int, u64>,
+    pub(super) registrations: BTreeMap<u64, Registration>,
+    pub(super) keys: BTreeMap<c_int, u64>,
     pub(super) members: Members,
     /// Registrations that may have something to tell.
     pub(super) due: VecDeque<u64>,

@@ -55,7 +55,7 @@ impl State {
 
     /// Wakes one who sleeps in the instance.
     pub(super) fn ring(&mut self) {
-        if std::mem::replace(&mut self.bells.rings, true) {
+        if self.bells.rings {
             return;
         }
         if self.bells.alarm.is_none() {
@@ -63,10 +63,12 @@ impl State {
             let made = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
             self.bells.alarm = self.enter_own(made, ALARM).ok();
         }
+        // Without a descriptor to spare the next one tries again.
         if let Some(alarm) = self.bells.alarm {
             let one = 1_u64;
             // SAFETY: eight bytes of a local.
             unsafe { real::write(alarm, (&raw const one).cast(), 8) };
+            self.bells.rings = true;
         }
     }
 

@@ -132,12 +132,12 @@ impl Epoll {
         self.look(round, room);
     }
 
-    /// What has changed is due.
+    /// What has changed is due. One thread at a time asks the set: two could see the same event.
     fn take_changes(&self) {
-        let Some(set) = self.state.lock().members.set else { return };
         let mut changes = [epoll_event { events: 0, u64: 0 }; CHANGES];
-        let count = rsockets::look_at_set(set, &mut changes).unwrap_or(0);
         let mut state = self.state.lock();
+        let Some(set) = state.members.set else { return };
+        let count = rsockets::look_at_set(set, &mut changes).unwrap_or(0);
         for change in &changes[..count] {
             state.changed(change.u64 as c_int);
         }

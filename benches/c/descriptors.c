@@ -1,5 +1,6 @@
 /*
- * What a preload library costs on descriptors that are no sockets: calls on a pipe and an eventfd.
+ * What a preload library costs on descriptors that are no sockets: calls on a pipe and an eventfd, in a program
+ * that has no sockets, and beside one.
  * The instructions of the kernel do not count, so what is seen is libc and what is in front of it.
  */
 #include "bench.h"
@@ -8,6 +9,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 
 int main(int argc, char **argv)
 {
@@ -40,6 +42,19 @@ int main(int argc, char **argv)
 		failed |= select(ready + 1, &readable, NULL, NULL, &now) != 1;
 	});
 	ROUNDS("epoll_wait", rounds, failed |= epoll_wait(set, &event, 1, 0) != 1);
+	MUST(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+	ROUNDS("write, beside a socket", rounds, failed |= write(pipes[1], &data, 1) != 1);
+	ROUNDS("read, beside a socket", rounds, failed |= read(pipes[0], &data, 1) != 1);
+	ROUNDS("poll, beside a socket", rounds, failed |= poll(fds, 2, 0) != 1);
+	ROUNDS("select, beside a socket", rounds, {
+		struct timeval now = { 0, 0 };
+		fd_set readable;
+
+		FD_ZERO(&readable);
+		FD_SET(ready, &readable);
+		failed |= select(ready + 1, &readable, NULL, NULL, &now) != 1;
+	});
+	ROUNDS("epoll_wait, beside a socket", rounds, failed |= epoll_wait(set, &event, 1, 0) != 1);
 	MUST(!failed);
 	return 0;
 }

@@ -3,6 +3,7 @@
  * config: # a comment, then rules
  * config: other INET STREAM TCP
  * config: config_hit INET stream *
+ * over-c: yes
  */
 #include "common.h"
 

@@ -4,6 +4,7 @@
  * config: other INET STREAM TCP
  * config: config_miss INET6 STREAM *
  * config: config_miss AF_INET DGRAM udp
+ * over-c: yes
  */
 #include "common.h"
 

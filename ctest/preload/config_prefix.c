@@ -1,6 +1,7 @@
 /* preload_config: a rule's program name stands for all that begin with it, as in the C library.
  * rdma: 2
  * config: config_pre INET STREAM TCP
+ * over-c: yes
  */
 #include "common.h"
 

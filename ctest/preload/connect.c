@@ -1,5 +1,6 @@
 /* Connecting: blocking and not, refused, to nobody, twice, from a chosen port; names and errors on the way.
  * rdma: 8
+ * over-c: yes
  */
 #include "common.h"
 

@@ -1,6 +1,7 @@
 /* P-1: the first socket call of a process is one on a descriptor that it inherited or got from socketpair; each in a
  * program of its own. No connection of these can be the library's.
  * rdma: 0
+ * over-c: yes
  */
 #include "common.h"
 

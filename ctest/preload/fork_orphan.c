@@ -3,6 +3,7 @@
  * Without RS_REQUIRE_RDMA a client that comes between listen and accept is served by TCP, where the child keeps it.
  * native: no
  * env: RS_REQUIRE_RDMA=1
+ * over-c: yes
  */
 #include "others.h"
 #include "check.h"

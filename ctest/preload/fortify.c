@@ -1,5 +1,6 @@
 /* The checked functions of glibc, to which a program compiled with -D_FORTIFY_SOURCE calls.
  * fortify: yes
+ * over-c: yes
  */
 #include "common.h"
 

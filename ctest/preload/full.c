@@ -1,6 +1,7 @@
 /* A server without a descriptor to spare: accept says so, and the connection is there when there is one again.
  * rdma: 2
  * fds: 256
+ * over-c: yes
  */
 #include "others.h"
 

@@ -1,5 +1,6 @@
 /* A listener that is older than the program, as by socket activation: it is the library's from its next listen.
  * rdma: 2
+ * over-c: yes
  */
 #include "others.h"
 

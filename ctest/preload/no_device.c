@@ -1,6 +1,7 @@
 /* No RDMA device: plain TCP and UDP.
  * rdma: 0
  * fake: nodevices
+ * over-c: yes
  */
 #include "common.h"
 

@@ -1,5 +1,6 @@
 /* Descriptors that are not the library's: files, pipes, Unix sockets and their passed descriptors, timers, sets.
  * rdma: 0
+ * over-c: yes
  */
 #include "common.h"
 #include <sys/eventfd.h>

@@ -3,6 +3,7 @@
  * native: no
  * env: RS_STATS=1
  * rdma: 4
+ * over-c: yes
  */
 #include "check.h"
 

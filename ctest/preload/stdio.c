@@ -1,4 +1,6 @@
-/* Streams of fdopen on a connection, and on a socket before it is one. */
+/* Streams of fdopen on a connection, and on a socket before it is one.
+ * over-c: yes
+ */
 #include "common.h"
 
 static void before(void)

@@ -46,6 +46,7 @@ impl Answers {
 }
 
 static LOCAL: Answers = Answers::new();
+static REACHED: Answers = Answers::new();
 static SILENT: Answers = Answers::new();
 
 /// Whether a local address is on a device; the wildcard, whether there is any device.
@@ -76,7 +77,14 @@ pub(crate) fn reaches(peer: &Address) -> bool {
     if !config::get().require_rdma && SILENT.find(peer.host).is_some() {
         return false;
     }
-    source_for(&peer).is_some_and(|source| is_local(&source))
+    // The way to a link-local address depends on more than the address.
+    let is_link_local = matches!(peer.host, IpAddr::V6(host) if host.is_unicast_link_local());
+    if let Some(known) = REACHED.find(peer.host).filter(|_| !is_link_local) {
+        return known;
+    }
+    let found = source_for(&peer).is_some_and(|source| is_local(&source));
+    REACHED.keep(peer.host, found, FRESH);
+    found
 }
 
 /// The peer's host did not answer in time.

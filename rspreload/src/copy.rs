@@ -95,11 +95,11 @@ fn copy_file(
     start: off_t,
     count: usize,
 ) -> Result<usize> {
-    let mut room = vec![0_u8; CHUNK.min(count)];
+    let mut room: Vec<u8> = Vec::with_capacity(CHUNK.min(count));
     let waits = !socket.is_non_blocking();
     let mut done = 0;
     while done < count {
-        let wanted = room.len().min(count - done);
+        let wanted = room.capacity().min(CHUNK).min(count - done);
         // SAFETY: room of that length.
         let read = unsafe {
             if start < 0 {
@@ -114,7 +114,9 @@ fn copy_file(
             Err(_) if done > 0 => break,
             Err(_) => return Err(Errno::last()),
         };
-        let bytes = &room[..read.min(wanted)];
+        // SAFETY: so many bytes were read there.
+        unsafe { room.set_len(read.min(wanted)) };
+        let bytes = room.as_slice();
         let sent = if start < 0 || waits {
             send_all(socket, rsocket, bytes).map(|()| bytes.len())
         } else {

@@ -11,7 +11,7 @@
 //! | `descriptors` | which numbers are such sockets; close, dup |
 //! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
 //! | `transfer`, `many`, `copy`, `stdio`, `names`, `options` | calls on one socket |
-//! | `wait`, `epoll` | poll, select, epoll |
+//! | `wait`, `select`, `epoll` | poll, select, epoll |
 //! | `limit` | SO_RCVTIMEO, SO_SNDTIMEO |
 //! | `carrier` | whether a device could carry an address |
 //! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
@@ -78,6 +78,7 @@ mod process;
 mod real;
 mod relay;
 mod rsockets;
+mod select;
 mod socket;
 mod stats;
 mod stdio;

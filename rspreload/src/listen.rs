@@ -273,8 +273,7 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
         // SAFETY: made above.
         unsafe { real::close(fd) };
     })?;
-    // SAFETY: no pointers; F_SETFD takes an integer.
-    unsafe { real::fcntl(accepted, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
+    rsockets::close_on_exec(accepted);
     socket.set_rsocket(accepted);
     rsockets::set_non_blocking(accepted, flags & SOCK_NONBLOCK != 0);
     socket.connected(accepted);

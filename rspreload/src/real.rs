@@ -33,18 +33,32 @@ fn look_up(name: &CStr, place: &AtomicPtr<c_void>) -> *mut c_void {
 
 macro_rules! functions {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => {
+        /// What stands in the places at first: a call that finds the function, and goes on to it.
+        mod first {
+            use super::*;
+
+            $(
+                pub(super) unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                    look_up(name_of(concat!(stringify!($name), "\0")), &places::$name);
+                    // SAFETY: the same contract.
+                    unsafe { super::$name($($argument),*) }
+                }
+            )*
+        }
+
         #[allow(non_upper_case_globals)]
         mod places {
             use super::*;
-            $(pub(super) static $name: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());)*
+            $(
+                pub(super) static $name: AtomicPtr<c_void> =
+                    AtomicPtr::new(first::$name as *const () as *mut c_void);
+            )*
         }
 
         $(
+            #[inline]
             pub(crate) unsafe fn $name($($argument: $type),*) -> $result {
-                let mut found = places::$name.load(Ordering::Relaxed);
-                if found.is_null() {
-                    found = look_up(name_of(concat!(stringify!($name), "\0")), &places::$name);
-                }
+                let found = places::$name.load(Ordering::Relaxed);
                 // SAFETY: libc's function of that name, which has this prototype, or `missing`,
                 // which takes no notice of its arguments.
                 unsafe {

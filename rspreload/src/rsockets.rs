@@ -9,8 +9,8 @@ use crate::error::{Errno, Result};
 use crate::guard::Inside;
 use crate::real;
 use libc::{
-    c_int, c_long, c_void, epoll_event, iovec, msghdr, nfds_t, pollfd, size_t, sockaddr, socklen_t,
-    ssize_t,
+    SOCK_CLOEXEC, SOCK_NONBLOCK, c_int, c_long, c_void, epoll_event, iovec, msghdr, nfds_t, pollfd,
+    size_t, sockaddr, socklen_t, ssize_t,
 };
 use std::sync::OnceLock;
 
@@ -89,6 +89,13 @@ pub(crate) struct Id {
     verbs: *mut c_void,
 }
 
+/// Whether the library is ours. The C library's sockets take no flags, and its sets no notice of EPOLLET.
+pub(crate) fn are_ours() -> bool {
+    static OURS: OnceLock<bool> = OnceLock::new();
+    // A function that only ours exports.
+    *OURS.get_or_init(|| !real::optional(c"rdma_get_local_addr").is_null())
+}
+
 macro_rules! wrapped {
     ($(fn $name:ident($($argument:ident: $type:ty),* $(,)?) -> $result:ty;)*) => {
         $(
@@ -120,6 +127,23 @@ wrapped! {
     fn rgetsockname(socket: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn rsetsockopt(socket: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
     fn rgetsockopt(socket: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
+}
+
+/// An rsocket that never blocks, close-on-exec.
+pub(crate) fn open(family: c_int, kind: c_int) -> Result<c_int> {
+    let flags = if are_ours() { SOCK_NONBLOCK | SOCK_CLOEXEC } else { 0 };
+    // SAFETY: no pointers.
+    let made = checked(unsafe { rsocket(family, kind | flags, 0) })?;
+    if flags == 0 {
+        close_on_exec(made);
+        set_non_blocking(made, true);
+    }
+    Ok(made)
+}
+
+pub(crate) fn close_on_exec(socket: c_int) {
+    // SAFETY: F_SETFD takes an integer.
+    unsafe { real::fcntl(socket, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
 }
 
 /// 0 or a count, and otherwise the thread's errno.

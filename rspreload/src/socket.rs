@@ -14,7 +14,6 @@ use crate::fork;
 use crate::lock::Lock;
 use crate::options::Setting;
 use crate::process;
-use crate::real;
 use crate::rsockets;
 use crate::stats::{Counts, Way};
 use crate::table::Table;
@@ -235,11 +234,7 @@ impl Socket {
 
 /// A new rsocket with the socket's options, for a family that need not be the program's.
 pub(crate) fn open_rsocket(socket: &Socket, family: c_int) -> Result<c_int> {
-    // SAFETY: no pointers.
-    let rsocket = rsockets::checked(unsafe { rsockets::rsocket(family, socket.kind, 0) })?;
-    // SAFETY: F_SETFD takes an integer.
-    unsafe { real::fcntl(rsocket, libc::F_SETFD, libc::FD_CLOEXEC.into()) };
-    rsockets::set_non_blocking(rsocket, true);
+    let rsocket = rsockets::open(family, socket.kind)?;
     if !socket.is_stream() {
         crate::options::make_room(rsocket);
     }

@@ -60,6 +60,12 @@ pub(crate) fn side(socket: &Counted<Socket>, fd: c_int, way: Way, flags: c_int) 
     }
 }
 
+/// The socket of a number: none for an ordinary descriptor.
+#[inline]
+pub(crate) fn known(fd: c_int) -> Option<Counted<Socket>> {
+    if descriptors::is_unused() { None } else { SOCKETS.get(fd) }
+}
+
 /// One call, counted.
 pub(crate) fn transfer(
     fd: c_int,
@@ -68,7 +74,22 @@ pub(crate) fn transfer(
     by_kernel: impl FnOnce() -> ssize_t,
     by_rdma: impl FnOnce(c_int, &Socket) -> ssize_t,
 ) -> ssize_t {
-    let Some(socket) = SOCKETS.get(fd) else { return by_kernel() };
+    match known(fd) {
+        None => by_kernel(),
+        Some(socket) => carry(socket, fd, way, flags, by_kernel, by_rdma),
+    }
+}
+
+/// Out of line: an ordinary descriptor's call is a few instructions without it.
+#[inline(never)]
+pub(crate) fn carry(
+    socket: Counted<Socket>,
+    fd: c_int,
+    way: Way,
+    flags: c_int,
+    by_kernel: impl FnOnce() -> ssize_t,
+    by_rdma: impl FnOnce(c_int, &Socket) -> ssize_t,
+) -> ssize_t {
     let (rdma, result) = match side(&socket, fd, way, flags) {
         Side::Kernel => (socket.mode() == Mode::Relayed, by_kernel()),
         Side::Rdma(rsocket) => (true, by_rdma(rsocket, &socket)),

@@ -1,22 +1,19 @@
-//! poll and select over sockets of both kinds. Without an rsocket among them the call is libc's.
+//! poll over sockets of both kinds. Without an rsocket among them the call is libc's.
 //!
 //! # Safety
-//! The caller's arrays, sets and times.
+//! The caller's arrays and times.
 #![allow(unsafe_code)]
 
 use crate::connect;
 use crate::counted::Counted;
-use crate::descriptors;
+use crate::epoll;
 use crate::error::{Errno, Result, quietly};
 use crate::fork;
 use crate::listen;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, SOCKETS, Socket};
-use libc::{
-    EPOLL_CTL_ADD, FD_SETSIZE, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, POLLRDNORM,
-    POLLWRNORM, c_int, fd_set, pollfd, sigset_t, timespec,
-};
+use libc::{EPOLL_CTL_ADD, POLLERR, POLLIN, c_int, pollfd, sigset_t, timespec};
 use std::time::{Duration, Instant};
 
 /// When a wait ends; None is never.
@@ -72,15 +69,17 @@ pub(crate) fn restarts_after_signal() -> bool {
 }
 
 /// Whether events of a descriptor come from anywhere but the kernel.
-fn needs_us(fd: c_int) -> bool {
-    SOCKETS.get(fd).is_some_and(|socket| {
-        matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma | Mode::Failed)
-            || !socket.is_stream() && socket.mode() == Mode::Open
-    })
+pub(crate) fn needs_us(fd: c_int) -> bool {
+    let Some(socket) = SOCKETS.get(fd) else {
+        epoll::waited_for(fd);
+        return false;
+    };
+    matches!(socket.mode(), Mode::Listening | Mode::Connecting | Mode::Rdma | Mode::Failed)
+        || !socket.is_stream() && socket.mode() == Mode::Open
 }
 
 pub(crate) fn any_needs_us(fds: &[pollfd]) -> bool {
-    !descriptors::is_unused() && fds.iter().any(|place| place.fd >= 0 && needs_us(place.fd))
+    fds.iter().any(|place| place.fd >= 0 && needs_us(place.fd))
 }
 
 /// The places that are really waited for.
@@ -109,7 +108,10 @@ impl Plan {
             let socket = if place.fd >= 0 { SOCKETS.get(place.fd) } else { None };
             match socket {
                 Some(socket) => plan.add_socket(index, place, socket),
-                None => plan.add(index, place.fd, place.events),
+                None => {
+                    epoll::waited_for(place.fd);
+                    plan.add(index, place.fd, place.events);
+                }
             }
         }
         plan
@@ -268,114 +270,5 @@ impl Set {
 impl Drop for Set {
     fn drop(&mut self) {
         quietly(|| rsockets::close(self.0));
-    }
-}
-
-/// What select calls readable, writable, exceptional.
-const READABLE: i16 = POLLIN | POLLRDNORM | POLLHUP | POLLERR;
-const WRITABLE: i16 = POLLOUT | POLLWRNORM | POLLERR;
-
-/// As the kernel, no more bits than there are descriptors, whatever the caller says: its sets may be
-/// shorter than the table could grow.
-pub(crate) fn bits_in_use(count: c_int) -> c_int {
-    if count <= FD_SETSIZE as c_int {
-        return count;
-    }
-    let size = quietly(|| std::fs::read_to_string("/proc/self/status")).ok().and_then(|status| {
-        status.lines().find_map(|line| line.strip_prefix("FDSize:")?.trim().parse().ok())
-    });
-    count.min(size.unwrap_or(FD_SETSIZE as c_int))
-}
-
-/// The caller's three sets as places to poll; None where none of them needs us.
-///
-/// # Safety
-/// The caller's sets, each NULL or with bits for `count` descriptors.
-pub(crate) unsafe fn places_of(count: c_int, sets: [*mut fd_set; 3]) -> Option<Vec<pollfd>> {
-    if descriptors::is_unused() {
-        return None;
-    }
-    let mut places = Vec::new();
-    for fd in 0..count {
-        let mut events = 0;
-        for (set, event) in sets.iter().zip([POLLIN, POLLOUT, POLLPRI]) {
-            // SAFETY: by contract.
-            if !set.is_null() && unsafe { has_bit(*set, fd) } {
-                events |= event;
-            }
-        }
-        if events != 0 {
-            places.push(pollfd { fd, events, revents: 0 });
-        }
-    }
-    any_needs_us(&places).then_some(places)
-}
-
-/// # Safety
-/// As for `places_of`.
-pub(crate) unsafe fn select(
-    count: c_int,
-    sets: [*mut fd_set; 3],
-    places: &mut [pollfd],
-    deadline: Deadline,
-    mask: Option<&sigset_t>,
-) -> Result<c_int> {
-    loop {
-        poll(places, deadline, mask)?;
-        if places.iter().any(|place| place.revents & POLLNVAL != 0) {
-            return Err(Errno::EBADF);
-        }
-        // A hang-up of what is only asked for writing is nothing to select.
-        let told: c_int = places
-            .iter()
-            .map(|place| bits_of(place).iter().filter(|bit| **bit).count() as c_int)
-            .sum();
-        if told > 0 || has_passed(deadline) {
-            // SAFETY: by contract.
-            unsafe { store(count, sets, places) };
-            return Ok(told);
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
-fn bits_of(place: &pollfd) -> [bool; 3] {
-    let asked = |event, answers| place.events & event != 0 && place.revents & answers != 0;
-    [asked(POLLIN, READABLE), asked(POLLOUT, WRITABLE), asked(POLLPRI, POLLPRI)]
-}
-
-unsafe fn store(count: c_int, sets: [*mut fd_set; 3], places: &[pollfd]) {
-    // SAFETY: by contract.
-    unsafe {
-        for set in sets.into_iter().filter(|set| !set.is_null()) {
-            for fd in 0..count {
-                set_bit(set, fd, false);
-            }
-        }
-        for place in places {
-            for (set, on) in sets.into_iter().zip(bits_of(place)) {
-                if on && !set.is_null() {
-                    set_bit(set, place.fd, true);
-                }
-            }
-        }
-    }
-}
-
-/// The library's fd_set may be longer than FD_SETSIZE: programs make their own.
-unsafe fn has_bit(set: *const fd_set, fd: c_int) -> bool {
-    let bits = libc::c_ulong::BITS as usize;
-    let at = fd.unsigned_abs() as usize;
-    // SAFETY: by contract.
-    unsafe { *set.cast::<libc::c_ulong>().add(at / bits) >> (at % bits) & 1 != 0 }
-}
-
-unsafe fn set_bit(set: *mut fd_set, fd: c_int, on: bool) {
-    let bits = libc::c_ulong::BITS as usize;
-    let at = fd.unsigned_abs() as usize;
-    // SAFETY: by contract.
-    unsafe {
-        let word = set.cast::<libc::c_ulong>().add(at / bits);
-        *word = if on { *word | 1 << (at % bits) } else { *word & !(1 << (at % bits)) };
     }
 }

@@ -3,45 +3,67 @@
 //! instance, in the set, or (listeners) in both, and moves when the socket's carrier is decided.
 //!
 //! # Safety
-//! epoll(7) and timerfd calls on live values and on descriptors that are the program's or owned here.
+//! epoll_ctl(2) with live values, on descriptors that are the program's.
 #![allow(unsafe_code)]
 
+mod bells;
+mod members;
 mod state;
+mod wait;
+mod watchers;
 
 use crate::config;
 use crate::connect;
 use crate::counted::Counted;
-use crate::error::{Errno, Result, quietly};
+use crate::error::{Errno, Result};
 use crate::listen;
 use crate::lock::Lock;
 use crate::real;
 use crate::rsockets;
 use crate::socket::{Mode, Socket};
 use crate::table::Table;
-use crate::wait::{Deadline, has_passed, timeout_until};
-use libc::{
-    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, EPOLLONESHOT, c_int,
-    epoll_event, sigset_t,
-};
+use crate::wait::Deadline;
+use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLERR, EPOLLHUP, c_int, epoll_event};
 use state::{Registration, State};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Data of our own entries in the program's instance. No pointer of the program has these upper bits.
 const OWN: u64 = 0x5DC3_97A1_0000_0000;
-const TIMER: u64 = OWN | 0xFFFF_FFFF;
-const BATCH: usize = 64;
+const ALARM: u64 = OWN | 1;
+const TIMER: u64 = OWN | 2;
 const ALWAYS: u32 = (EPOLLERR | EPOLLHUP) as u32;
 
 /// See the module text.
 pub(crate) struct Epoll {
     state: Lock<State>,
     has_unsettled: AtomicBool,
+    /// Something else may wait for the instance.
+    is_watched: AtomicBool,
+    /// What was due had all the room in the last round.
+    had_all: AtomicBool,
+    rounds: AtomicU64,
     /// Threads in epoll_wait, or on their way there.
     sleepers: AtomicUsize,
 }
 
 pub(crate) static EPOLLS: Table<Epoll> = Table::new();
+/// Whether there ever was one.
+static ANY: AtomicBool = AtomicBool::new(false);
+
+/// A descriptor is polled, or added to an instance: it may be an instance itself.
+#[inline]
+pub(crate) fn waited_for(fd: c_int) {
+    if ANY.load(Ordering::Relaxed) {
+        waited_from_outside(fd);
+    }
+}
+
+#[inline(never)]
+fn waited_from_outside(fd: c_int) {
+    if let Some(epoll) = EPOLLS.get(fd) {
+        epoll.watched();
+    }
+}
 
 fn kernel(instance: c_int, operation: c_int, fd: c_int, events: u32, data: u64) -> Result<()> {
     let mut event = epoll_event { events, u64: data };
@@ -59,8 +81,12 @@ fn companion(instance: c_int) -> Result<Counted<Epoll>> {
     let epoll = Counted::try_new(Epoll {
         state: Lock::default(),
         has_unsettled: AtomicBool::new(false),
+        is_watched: AtomicBool::new(watchers::may_have(instance)),
+        had_all: AtomicBool::new(false),
+        rounds: AtomicU64::new(1),
         sleepers: AtomicUsize::new(0),
     })?;
+    ANY.store(true, Ordering::Relaxed);
     Epoll::enter(&epoll, instance);
     EPOLLS.get(instance).ok_or(Errno::ENOMEM)
 }
@@ -112,7 +138,7 @@ impl Epoll {
 
     /// A number was closed; the last one ends the sets.
     pub(crate) fn leave(&self, fd: c_int) {
-        let (sets, timer) = {
+        let (set, mut bells) = {
             let mut state = self.state.lock();
             state.fds.retain(|other| *other != fd);
             if !state.fds.is_empty() {
@@ -120,15 +146,13 @@ impl Epoll {
             }
             state.registrations.clear();
             state.keys.clear();
-            (std::mem::take(&mut state.sets), state.timer.take())
+            state.due.clear();
+            (std::mem::take(&mut state.members).set, std::mem::take(&mut state.bells))
         };
-        for set in sets {
+        if let Some(set) = set {
             rsockets::close(set);
         }
-        if let Some(timer) = timer {
-            // SAFETY: ours.
-            unsafe { real::close(timer) };
-        }
+        bells.close();
     }
 
     fn add(
@@ -144,32 +168,12 @@ impl Epoll {
                 return Err(Errno::ENOSYS);
             }
         }
+        let key = Epoll::key_for(epoll, fd, &socket)?;
         let mut state = epoll.state.lock();
-        if let Some(key) = state.keys.get(&fd) {
-            let known = state.registrations.get(key);
-            if known.is_some_and(|known| known.socket.is_of(&socket)) {
-                return Err(Errno::EEXIST);
-            }
+        if let Some(registration) = state.registrations.get_mut(&key) {
+            (registration.events, registration.data) = (event.events, event.u64);
+            (registration.rests, registration.spent) = (false, false);
         }
-        state.next_key += 1;
-        let key = state.next_key;
-        drop(state);
-        // From here on it is told when the socket's carrier changes, also while it is being placed.
-        socket.state.lock().watches.push((Counted::downgrade(epoll), key));
-        let mut state = epoll.state.lock();
-        state.registrations.insert(
-            key,
-            Registration {
-                fd,
-                socket: Counted::downgrade(&socket),
-                events: event.events,
-                data: event.u64,
-                in_kernel: false,
-                in_set: None,
-                spent: false,
-            },
-        );
-        state.keys.insert(fd, key);
         if let Err(error) = state.place(key, &socket) {
             state.forget(key);
             drop(state);
@@ -179,8 +183,29 @@ impl Epoll {
         if socket.mode() == Mode::Plain && !config::get().stats {
             state.release(key);
         }
-        epoll.note_unsettled(&mut state);
+        epoll.wake_others(&mut state, key);
         Ok(())
+    }
+
+    /// The registration of a socket that is to be added: a new one, or one that rests.
+    fn key_for(epoll: &Counted<Epoll>, fd: c_int, socket: &Counted<Socket>) -> Result<u64> {
+        let mut state = epoll.state.lock();
+        if let Some(key) = state.keys.get(&fd).copied() {
+            let known = state.registrations.get(&key);
+            match known.filter(|known| known.socket.is_of(socket)) {
+                Some(known) if known.rests => return Ok(key),
+                Some(_) => return Err(Errno::EEXIST),
+                None => {}
+            }
+        }
+        state.next_key += 1;
+        let key = state.next_key;
+        state.registrations.insert(key, Registration::new(fd, Counted::downgrade(socket)));
+        state.keys.insert(fd, key);
+        drop(state);
+        // From here on it is told when the socket's carrier changes, also while it is being placed.
+        socket.state.lock().watches.push((Counted::downgrade(epoll), key));
+        Ok(key)
     }
 
     fn modify(&self, fd: c_int, event: epoll_event) -> Result<()> {
@@ -191,20 +216,14 @@ impl Epoll {
         (registration.events, registration.data) = (event.events, event.u64);
         registration.spent = false;
         let placed = state.place(key, &socket);
-        self.note_unsettled(&mut state);
+        self.wake_others(&mut state, key);
         placed
     }
 
     fn delete(&self, fd: c_int) -> Result<()> {
         let mut state = self.state.lock();
         let key = *state.keys.get(&fd).ok_or(Errno::ENOENT)?;
-        let registration = state.registrations.get(&key).ok_or(Errno::ENOENT)?;
-        let socket = registration.socket.upgrade();
-        state.forget(key);
-        drop(state);
-        if let Some(socket) = socket {
-            socket.state.lock().watches.retain(|(_, other)| *other != key);
-        }
+        state.remove(key);
         Ok(())
     }
 
@@ -214,7 +233,7 @@ impl Epoll {
         let Some(registration) = state.registrations.get(&key) else { return };
         let Some(socket) = registration.socket.upgrade() else { return };
         let _ = state.place(key, &socket);
-        self.note_unsettled(&mut state);
+        self.wake_others(&mut state, key);
     }
 
     /// Whether a descriptor is registered, as a socket that still is one of ours.
@@ -226,7 +245,7 @@ impl Epoll {
         if !is_alive {
             state.release(key);
         }
-        is_alive
+        state.registrations.get(&key).is_some_and(|found| !found.rests)
     }
 
     /// The socket is the kernel's alone from now on, and so is its registration.
@@ -239,112 +258,35 @@ impl Epoll {
         self.state.lock().forget(key);
     }
 
-    /// A thread that sleeps already has to look after new ones.
-    fn note_unsettled(&self, state: &mut State) {
+    /// A thread that sleeps already has to look after what is new.
+    fn wake_others(&self, state: &mut State, key: u64) {
         let any = !state.unsettled.is_empty();
         self.has_unsettled.store(any, Ordering::SeqCst);
-        if any && self.sleepers.load(Ordering::SeqCst) > 0 {
-            state.set_timer(Some(Instant::now()));
+        if !self.has_others() {
+            return;
+        }
+        let due = state.registrations.get(&key).filter(|found| found.is_due);
+        let member = due.and_then(|due| Some((due.member?, due.events)));
+        let is_ready = member
+            .is_some_and(|(rsocket, events)| rsockets::readiness(rsocket, events as i16) != 0);
+        if any || is_ready {
+            state.ring();
         }
     }
 
-    /// epoll_wait: the kernel sleeps, and what the sets have is put in the place of our own entries.
-    pub(crate) fn wait(
-        &self,
-        instance: c_int,
-        events: &mut [epoll_event],
-        deadline: Deadline,
-        mask: *const sigset_t,
-    ) -> Result<usize> {
-        loop {
-            self.sleepers.fetch_add(1, Ordering::SeqCst);
-            quietly(|| self.settle());
-            let most = c_int::try_from(events.len()).unwrap_or(c_int::MAX);
-            let limit = timeout_until(deadline);
-            // SAFETY: a live array of that length; the caller's mask.
-            let count =
-                unsafe { real::epoll_pwait(instance, events.as_mut_ptr(), most, limit, mask) };
-            self.sleepers.fetch_sub(1, Ordering::SeqCst);
-            let count = usize::try_from(count).map_err(|_| Errno::last())?;
-            let found = quietly(|| self.translate(events, count));
-            if found > 0 || has_passed(deadline) {
-                return Ok(found);
-            }
-        }
+    /// Whether anybody sleeps in the instance, or may wait for it from outside.
+    fn has_others(&self) -> bool {
+        self.sleepers.load(Ordering::SeqCst) > 0 || self.is_watched.load(Ordering::SeqCst)
     }
 
-    fn translate(&self, events: &mut [epoll_event], count: usize) -> usize {
-        let mut kept = 0;
-        let mut any = false;
-        for index in 0..count {
-            let event = events[index];
-            let data = event.u64;
-            match data {
-                TIMER => self.timer_rang(),
-                _ if data & !0xFFFF_FFFF == OWN => any = true,
-                _ => {
-                    events[kept] = event;
-                    kept += 1;
-                }
+    /// Somebody waits for the instance itself, in poll or in another instance.
+    pub(crate) fn watched(&self) {
+        if !self.is_watched.swap(true, Ordering::SeqCst) {
+            let mut state = self.state.lock();
+            if !state.due.is_empty() {
+                state.ring();
             }
         }
-        if any {
-            // One set's event may have been another's, too.
-            let by_kernel = kept;
-            let sets = self.state.lock().sets.clone();
-            for set in sets {
-                kept += self.take(set, events, kept, by_kernel);
-            }
-        }
-        kept
-    }
-
-    /// What a set has to tell, behind the first `kept` events; the first of those are the kernel's.
-    fn take(&self, set: c_int, events: &mut [epoll_event], kept: usize, by_kernel: usize) -> usize {
-        let mut found = [epoll_event { events: 0, u64: 0 }; BATCH];
-        let room = (events.len() - kept).min(BATCH);
-        let count = rsockets::look_at_set(set, &mut found[..room]).unwrap_or(0);
-        let mut added = 0;
-        for event in &found[..count] {
-            let Some((told, is_listener)) = self.told(event.u64, event.events) else { continue };
-            let (before, rest) = events.split_at_mut(kept + added);
-            let mut before = before.iter_mut().take(by_kernel);
-            match before.find(|other| is_listener && other.u64 == { told.u64 }) {
-                // Both sides of a listener.
-                Some(other) => other.events |= told.events,
-                None => {
-                    if let Some(place) = rest.first_mut() {
-                        *place = told;
-                        added += 1;
-                    }
-                }
-            }
-        }
-        added
-    }
-
-    /// An event in the program's words, and whether it is a listener's; None where it was only for us.
-    fn told(&self, key: u64, events: u32) -> Option<(epoll_event, bool)> {
-        let socket = self.state.lock().registrations.get(&key)?.socket.upgrade()?;
-        if socket.mode() == Mode::Connecting {
-            connect::drive(&socket);
-            if socket.mode() != Mode::Rdma {
-                return None;
-            }
-        }
-        let mut state = self.state.lock();
-        let registration = state.registrations.get_mut(&key)?;
-        let events = events & (registration.events | ALWAYS);
-        if events == 0 || registration.spent {
-            return None;
-        }
-        if registration.events & EPOLLONESHOT as u32 != 0 {
-            registration.spent = true;
-            let _ = state.place(key, &socket);
-        }
-        let registration = state.registrations.get(&key)?;
-        let is_listener = socket.mode() == Mode::Listening;
-        Some((epoll_event { events, u64: registration.data }, is_listener))
     }
 
     /// Makes RDMA listeners, and sets the timer for those that another process has.
@@ -373,14 +315,5 @@ impl Epoll {
         state.tidy();
         self.has_unsettled.store(!state.unsettled.is_empty(), Ordering::SeqCst);
         state.set_timer(next);
-    }
-
-    fn timer_rang(&self) {
-        let mut state = self.state.lock();
-        let Some(timer) = state.timer else { return };
-        let mut count = 0_u64;
-        // SAFETY: eight bytes of a local.
-        unsafe { real::read(timer, (&raw mut count).cast(), 8) };
-        state.timer_at = None;
     }
 }

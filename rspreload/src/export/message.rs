@@ -9,7 +9,7 @@ use crate::many;
 use crate::real;
 use crate::rsockets;
 use crate::stats::Way;
-use crate::transfer::{self, transfer};
+use crate::transfer::{self, carry, known};
 use libc::{
     c_int, c_uint, c_void, iovec, mmsghdr, msghdr, off_t, size_t, sockaddr, socklen_t, ssize_t,
     timespec,
@@ -17,27 +17,37 @@ use libc::{
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::read(fd, to, length) };
+    };
+    carry(
+        socket,
         fd,
         Way::In,
         0,
         // SAFETY: the caller's.
-        || unsafe { real::read(fd, to, length) },
+        move || unsafe { real::read(fd, to, length) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rrecv(rsocket, to, length, 0) },
+        move |rsocket, _| unsafe { rsockets::rrecv(rsocket, to, length, 0) },
     )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn readv(fd: c_int, pieces: *const iovec, count: c_int) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::readv(fd, pieces, count) };
+    };
+    carry(
+        socket,
         fd,
         Way::In,
         0,
         // SAFETY: the caller's.
-        || unsafe { real::readv(fd, pieces, count) },
+        move || unsafe { real::readv(fd, pieces, count) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rreadv(rsocket, pieces, count) },
+        move |rsocket, _| unsafe { rsockets::rreadv(rsocket, pieces, count) },
     )
 }
 
@@ -48,14 +58,19 @@ pub(crate) unsafe extern "C" fn recv(
     length: size_t,
     flags: c_int,
 ) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::recv(fd, to, length, flags) };
+    };
+    carry(
+        socket,
         fd,
         Way::In,
         flags,
         // SAFETY: the caller's.
-        || unsafe { real::recv(fd, to, length, flags) },
+        move || unsafe { real::recv(fd, to, length, flags) },
         // SAFETY: the caller's.
-        |rsocket, socket| unsafe { transfer::receive(rsocket, socket, to, length, flags) },
+        move |rsocket, socket| unsafe { transfer::receive(rsocket, socket, to, length, flags) },
     )
 }
 
@@ -92,27 +107,37 @@ pub(crate) unsafe extern "C" fn recvmmsg(
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::write(fd, from, length) };
+    };
+    carry(
+        socket,
         fd,
         Way::Out,
         0,
         // SAFETY: the caller's.
-        || unsafe { real::write(fd, from, length) },
+        move || unsafe { real::write(fd, from, length) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rsend(rsocket, from, length, 0) },
+        move |rsocket, _| unsafe { rsockets::rsend(rsocket, from, length, 0) },
     )
 }
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn writev(fd: c_int, pieces: *const iovec, count: c_int) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::writev(fd, pieces, count) };
+    };
+    carry(
+        socket,
         fd,
         Way::Out,
         0,
         // SAFETY: the caller's.
-        || unsafe { real::writev(fd, pieces, count) },
+        move || unsafe { real::writev(fd, pieces, count) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rwritev(rsocket, pieces, count) },
+        move |rsocket, _| unsafe { rsockets::rwritev(rsocket, pieces, count) },
     )
 }
 
@@ -123,14 +148,19 @@ pub(crate) unsafe extern "C" fn send(
     length: size_t,
     flags: c_int,
 ) -> ssize_t {
-    transfer(
+    let Some(socket) = known(fd) else {
+        // SAFETY: the caller's.
+        return unsafe { real::send(fd, from, length, flags) };
+    };
+    carry(
+        socket,
         fd,
         Way::Out,
         flags,
         // SAFETY: the caller's.
-        || unsafe { real::send(fd, from, length, flags) },
+        move || unsafe { real::send(fd, from, length, flags) },
         // SAFETY: the caller's.
-        |rsocket, _| unsafe { rsockets::rsend(rsocket, from, length, flags) },
+        move |rsocket, _| unsafe { rsockets::rsend(rsocket, from, length, flags) },
     )
 }
 

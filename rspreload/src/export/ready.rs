@@ -11,6 +11,7 @@ use crate::error::Errno;
 use crate::fork;
 use crate::guard;
 use crate::real;
+use crate::select;
 use crate::socket::{Mode, SOCKETS};
 use crate::wait::{self, Deadline};
 use libc::{
@@ -20,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// The caller's places, where one of them needs us.
 unsafe fn places<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd]> {
-    if descriptors::is_unused() || fds.is_null() || guard::is_inside() {
+    if fds.is_null() || guard::is_inside() {
         return None;
     }
     // SAFETY: the caller's.
@@ -30,6 +31,17 @@ unsafe fn places<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd]
 
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if descriptors::is_unused() {
+            return real::poll(fds, count, timeout);
+        }
+        poll_known(fds, count, timeout)
+    }
+}
+
+#[inline(never)]
+unsafe fn poll_known(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     // SAFETY: the caller's.
     match unsafe { places(fds, count) } {
         Some(places) => {
@@ -50,6 +62,9 @@ pub(crate) unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        if descriptors::is_unused() {
+            return real::ppoll(fds, count, timeout, mask);
+        }
         match places(fds, count) {
             Some(places) => {
                 let Ok(deadline) = deadline(timeout.as_ref()) else { return fail(Errno::EINVAL) };
@@ -73,8 +88,7 @@ fn deadline(span: Option<&timespec>) -> Result<Deadline, Errno> {
 
 /// Bits that are looked at; none where the call is libc's affair.
 fn bits_of(count: c_int) -> c_int {
-    let is_ours = !descriptors::is_unused() && !guard::is_inside();
-    if is_ours { wait::bits_in_use(count) } else { 0 }
+    if guard::is_inside() { 0 } else { select::bits_in_use(count) }
 }
 
 #[unsafe(no_mangle)]
@@ -85,11 +99,22 @@ pub(crate) unsafe extern "C" fn select(
     except: *mut fd_set,
     timeout: *mut timeval,
 ) -> c_int {
-    let sets = [read, write, except];
+    // SAFETY: the caller's.
+    unsafe {
+        if descriptors::is_unused() {
+            return real::select(count, read, write, except, timeout);
+        }
+        select_known(count, [read, write, except], timeout)
+    }
+}
+
+#[inline(never)]
+unsafe fn select_known(count: c_int, sets: [*mut fd_set; 3], timeout: *mut timeval) -> c_int {
     // SAFETY: the caller's.
     unsafe {
         let bits = bits_of(count);
-        let Some(mut places) = wait::places_of(bits, sets) else {
+        let Some(mut places) = select::places_of(bits, sets) else {
+            let [read, write, except] = sets;
             return real::select(count, read, write, except, timeout);
         };
         let span = timeout.as_ref().map(|time| timespec {
@@ -97,7 +122,7 @@ pub(crate) unsafe extern "C" fn select(
             tv_nsec: time.tv_usec % 1_000_000 * 1000,
         });
         let Ok(deadline) = deadline(span.as_ref()) else { return fail(Errno::EINVAL) };
-        let ready = wait::select(bits, sets, &mut places, deadline, None);
+        let ready = select::select(bits, sets, &mut places, deadline, None);
         if let Some(timeout) = timeout.as_mut() {
             let left = deadline.map_or(Duration::ZERO, |deadline| {
                 deadline.saturating_duration_since(Instant::now())
@@ -118,15 +143,18 @@ pub(crate) unsafe extern "C" fn pselect(
     timeout: *const timespec,
     mask: *const sigset_t,
 ) -> c_int {
-    let sets = [read, write, except];
     // SAFETY: the caller's.
     unsafe {
+        if descriptors::is_unused() {
+            return real::pselect(count, read, write, except, timeout, mask);
+        }
+        let sets = [read, write, except];
         let bits = bits_of(count);
-        let Some(mut places) = wait::places_of(bits, sets) else {
+        let Some(mut places) = select::places_of(bits, sets) else {
             return real::pselect(count, read, write, except, timeout, mask);
         };
         let Ok(deadline) = deadline(timeout.as_ref()) else { return fail(Errno::EINVAL) };
-        answer(wait::select(bits, sets, &mut places, deadline, mask.as_ref()))
+        answer(select::select(bits, sets, &mut places, deadline, mask.as_ref()))
     }
 }
 
@@ -139,8 +167,10 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
 ) -> c_int {
     if !descriptors::is_unused() && !guard::is_inside() {
         let socket = SOCKETS.get(fd).filter(|socket| socket.mode() != Mode::Plain);
-        if let Some(socket) = &socket {
-            fork::claim(socket);
+        match &socket {
+            Some(socket) => fork::claim(socket),
+            None if fd != instance => epoll::waited_for(fd),
+            None => {}
         }
         // SAFETY: the caller's.
         let event = unsafe { event.as_ref() }.copied();
@@ -152,22 +182,24 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
     unsafe { real::epoll_ctl(instance, operation, fd, event) }
 }
 
-/// epoll_wait where the instance has sockets of ours; None where it has none.
+/// epoll_wait where the instance has sockets of ours; None where it has none. The caller has a place for
+/// at least one event, or it is libc's affair.
 unsafe fn wait_on(
     instance: c_int,
     events: *mut epoll_event,
     most: c_int,
-    deadline: Deadline,
+    deadline: impl FnOnce() -> Result<Deadline, Errno>,
     mask: *const sigset_t,
 ) -> Option<c_int> {
-    if descriptors::is_unused() || guard::is_inside() || events.is_null() {
+    let epoll = EPOLLS.get(instance)?;
+    let most = usize::try_from(most).ok().filter(|most| *most > 0)?;
+    if guard::is_inside() || events.is_null() {
         return None;
     }
-    let most = usize::try_from(most).ok().filter(|most| *most > 0)?;
-    let epoll = EPOLLS.get(instance)?;
     // SAFETY: the caller's.
     let events = unsafe { std::slice::from_raw_parts_mut(events, most) };
-    Some(answer(epoll.wait(instance, events, deadline, mask).map(|count| count as c_int)))
+    let found = deadline().and_then(|deadline| epoll.wait(instance, events, deadline, mask));
+    Some(answer(found.map(|count| count as c_int)))
 }
 
 #[unsafe(no_mangle)]
@@ -191,7 +223,24 @@ pub(crate) unsafe extern "C" fn epoll_pwait(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        wait_on(instance, events, most, wait::deadline_ms(timeout), mask)
+        if descriptors::is_unused() {
+            return real::epoll_pwait(instance, events, most, timeout, mask);
+        }
+        epoll_known(instance, events, most, timeout, mask)
+    }
+}
+
+#[inline(never)]
+unsafe fn epoll_known(
+    instance: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        wait_on(instance, events, most, || Ok(wait::deadline_ms(timeout)), mask)
             .unwrap_or_else(|| real::epoll_pwait(instance, events, most, timeout, mask))
     }
 }
@@ -206,8 +255,10 @@ pub(crate) unsafe extern "C" fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let Ok(deadline) = deadline(timeout.as_ref()) else { return fail(Errno::EINVAL) };
-        wait_on(instance, events, most, deadline, mask)
+        if descriptors::is_unused() {
+            return real::epoll_pwait2(instance, events, most, timeout, mask);
+        }
+        wait_on(instance, events, most, || deadline(timeout.as_ref()), mask)
             .unwrap_or_else(|| real::epoll_pwait2(instance, events, most, timeout, mask))
     }
 }

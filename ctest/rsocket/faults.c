@@ -223,6 +223,50 @@ static void fork_in_a_call(void)
 	rclose(fds[1]);
 }
 
+struct sleeper {
+	int fd, result;
+	short revents;
+};
+
+static void *poll_twice(void *arg)
+{
+	struct sleeper *s = arg;
+	struct pollfd fds[2] = { { s->fd, POLLIN, 0 }, { s->fd, POLLPRI, 0 } };
+
+	s->result = rpoll(fds, 2, 5000);
+	s->revents = fds[0].revents;
+	return NULL;
+}
+
+/* A message that arrives while rpoll, which has looked at the first place, takes an old event for the second. */
+static void same_twice(void)
+{
+	int fds[2];
+	pthread_t thread;
+	struct pollfd poll;
+
+	pair(port++, fds);
+	struct sleeper s = { .fd = fds[0] };
+	script("hold verb:req_notify_cq label=asked; hold verb:get_cq_event label=taken");
+	pthread_create(&thread, NULL, poll_twice, &s);
+	usleep(200000);
+	/* Its first credit, which nobody has asked for. */
+	poll = (struct pollfd){ fds[1], POLLIN, 0 };
+	rpoll(&poll, 1, 0);
+	script("release asked");
+	usleep(200000);
+	rsend(fds[1], "x", 1, 0);
+	double start = now();
+	script("release taken");
+	pthread_join(thread, NULL);
+	CHECK("a socket twice in rpoll: woken", s.result, 1, 0);
+	CHECK("a socket twice in rpoll: by data", s.revents, POLLIN, 0);
+	CHECK_TRUE("a socket twice in rpoll: at once", now() - start < 3);
+	forget();
+	rclose(fds[0]);
+	rclose(fds[1]);
+}
+
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
@@ -243,5 +287,6 @@ int main(void)
 	hostile_data();
 	transfers();
 	fork_in_a_call();
+	same_twice();
 	return finish();
 }

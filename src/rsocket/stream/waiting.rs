@@ -5,7 +5,7 @@ use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::Limit;
 use crate::rsocket::wait::Waiter;
-use crate::rsocket::waiting::{self, Patience, Source, identity};
+use crate::rsocket::waiting::{self, NOBODY, Patience, Source, identity};
 use libc::c_short;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -21,7 +21,7 @@ impl Source for Stream {
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        let fd = inner.arm(identity(&waiter))?;
+        let fd = inner.arm(NOBODY)?;
         inner.waiters.push(waiter);
         Ok((fd, inner.look()))
     }

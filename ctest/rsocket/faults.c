@@ -224,7 +224,7 @@ static void fork_in_a_call(void)
 }
 
 struct sleeper {
-	int fd, result;
+	int fd, again, result, error;
 	short revents;
 };
 
@@ -267,6 +267,44 @@ static void same_twice(void)
 	rclose(fds[1]);
 }
 
+static void *receive_all(void *arg)
+{
+	struct sleeper *s = arg;
+
+	errno = 0;
+	s->result = rrecv(s->fd, buf, 100, MSG_WAITALL);
+	errno = 0;
+	s->again = rrecv(s->fd, buf, 100, MSG_WAITALL);
+	s->error = errno;
+	return NULL;
+}
+
+/* What has come is told, and then the error; a peer that is still there does not keep the call. */
+static void part_of_all(void)
+{
+	int fds[2];
+	pthread_t thread;
+	double start = now();
+
+	pair(port++, fds);
+	struct sleeper s = { .fd = fds[0] };
+	pthread_create(&thread, NULL, receive_all, &s);
+	usleep(100000);
+	rsend(fds[1], "0123456789", 10, 0);
+	usleep(100000);
+	script("verbs poll_cq errno=EIO nth=2");
+	for (int i = 0; i < 20 && pthread_tryjoin_np(thread, NULL); i++) {
+		rsend(fds[1], "0123456789", 10, MSG_DONTWAIT);
+		usleep(100000);
+	}
+	CHECK_TRUE("a failure under MSG_WAITALL: in time", now() - start < 1.9);
+	CHECK_TRUE("a failure under MSG_WAITALL: what came", s.result >= 10 && s.result < 100);
+	report("a failure under MSG_WAITALL: the next call", s.again, s.error, -1, EIO);
+	forget();
+	rclose(fds[1]);
+	rclose(fds[0]);
+}
+
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
@@ -288,5 +326,6 @@ int main(void)
 	transfers();
 	fork_in_a_call();
 	same_twice();
+	part_of_all();
 	return finish();
 }

@@ -253,6 +253,9 @@ impl Datagram {
     }
 
     pub(super) fn readiness(&self) -> c_short {
+        if self.owner.check().is_err() {
+            return POLLERR;
+        }
         self.inner.lock().look()
     }
 
@@ -289,6 +292,7 @@ impl Datagram {
 
 impl Source for Datagram {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
+        self.owner.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
@@ -296,6 +300,7 @@ impl Source for Datagram {
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
+        self.owner.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(NOBODY)?;

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 impl Source for Stream {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
+        self.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
@@ -19,6 +20,7 @@ impl Source for Stream {
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
+        self.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(NOBODY)?;

@@ -223,6 +223,88 @@ static void fork_in_a_call(void)
 	rclose(fds[1]);
 }
 
+struct sleeper {
+	int fd, again, result, error;
+	short revents;
+};
+
+static void *poll_twice(void *arg)
+{
+	struct sleeper *s = arg;
+	struct pollfd fds[2] = { { s->fd, POLLIN, 0 }, { s->fd, POLLPRI, 0 } };
+
+	s->result = rpoll(fds, 2, 5000);
+	s->revents = fds[0].revents;
+	return NULL;
+}
+
+/* A message that arrives while rpoll, which has looked at the first place, takes an old event for the second. */
+static void same_twice(void)
+{
+	int fds[2];
+	pthread_t thread;
+	struct pollfd poll;
+
+	pair(port++, fds);
+	struct sleeper s = { .fd = fds[0] };
+	script("hold verb:req_notify_cq label=asked; hold verb:get_cq_event label=taken");
+	pthread_create(&thread, NULL, poll_twice, &s);
+	usleep(200000);
+	/* Its first credit, which nobody has asked for. */
+	poll = (struct pollfd){ fds[1], POLLIN, 0 };
+	rpoll(&poll, 1, 0);
+	script("release asked");
+	usleep(200000);
+	rsend(fds[1], "x", 1, 0);
+	double start = now();
+	script("release taken");
+	pthread_join(thread, NULL);
+	CHECK("a socket twice in rpoll: woken", s.result, 1, 0);
+	CHECK("a socket twice in rpoll: by data", s.revents, POLLIN, 0);
+	CHECK_TRUE("a socket twice in rpoll: at once", now() - start < 3);
+	forget();
+	rclose(fds[0]);
+	rclose(fds[1]);
+}
+
+static void *receive_all(void *arg)
+{
+	struct sleeper *s = arg;
+
+	errno = 0;
+	s->result = rrecv(s->fd, buf, 100, MSG_WAITALL);
+	errno = 0;
+	s->again = rrecv(s->fd, buf, 100, MSG_WAITALL);
+	s->error = errno;
+	return NULL;
+}
+
+/* What has come is told, and then the error; a peer that is still there does not keep the call. */
+static void part_of_all(void)
+{
+	int fds[2];
+	pthread_t thread;
+	double start = now();
+
+	pair(port++, fds);
+	struct sleeper s = { .fd = fds[0] };
+	pthread_create(&thread, NULL, receive_all, &s);
+	usleep(100000);
+	rsend(fds[1], "0123456789", 10, 0);
+	usleep(100000);
+	script("verbs poll_cq errno=EIO nth=2");
+	for (int i = 0; i < 20 && pthread_tryjoin_np(thread, NULL); i++) {
+		rsend(fds[1], "0123456789", 10, MSG_DONTWAIT);
+		usleep(100000);
+	}
+	CHECK_TRUE("a failure under MSG_WAITALL: in time", now() - start < 1.9);
+	CHECK_TRUE("a failure under MSG_WAITALL: what came", s.result >= 10 && s.result < 100);
+	report("a failure under MSG_WAITALL: the next call", s.again, s.error, -1, EIO);
+	forget();
+	rclose(fds[1]);
+	rclose(fds[0]);
+}
+
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
@@ -243,5 +325,7 @@ int main(void)
 	hostile_data();
 	transfers();
 	fork_in_a_call();
+	same_twice();
+	part_of_all();
 	return finish();
 }

@@ -303,6 +303,34 @@ static void entry_empty(void)
 	sends("an empty entry", EAGAIN);
 }
 
+/* An entry is there when its credit says so. What lies in its place before may be half of it, or of the next. */
+static void entry_untold(void)
+{
+	struct entry half = { (uintptr_t)peer.from, peer.region->rkey, HALF };
+	long n = 1, sent = 0;
+
+	shake_hands(NULL);
+	rfcntl(fd, F_SETFL, O_NONBLOCK);
+	memset(in, 'e', sizeof in);
+	for (; sent < HALF && n > 0; sent += n)
+		n = rsend(fd, in, HALF - sent, 0);
+	CHECK("R-9 an untold entry: the first buffer", sent, HALF, 0);
+	half.key = peer.region->rkey;
+	memcpy(peer.messages, &half, sizeof half);
+	post_one(IBV_WR_RDMA_WRITE, 0, be64toh(peer.other.targets.address) + sizeof half,
+		 be32toh(peer.other.targets.key), peer.messages, sizeof half);
+	usleep(100000);
+	struct pollfd poll = { fd, POLLOUT, 0 };
+	CHECK("R-9 an untold entry: rpoll", rpoll(&poll, 1, 100), 0, 0);
+	CHECK("R-9 an untold entry: rsend", rsend(fd, in, 100, 0), -1, EAGAIN);
+	grant((struct entry){ (uintptr_t)peer.buffer + HALF, peer.region->rkey, HALF }, 2 * RECEIVES);
+	CHECK("R-9 an untold entry: rpoll, told", rpoll(&poll, 1, 5000), 1, 0);
+	CHECK("R-9 an untold entry: rsend, told", rsend(fd, in, 100, 0), 100, 0);
+	usleep(100000);
+	CHECK_TRUE("R-9 an untold entry: where it was told", peer.buffer[HALF] == 'e' && peer.buffer[HALF + 99] == 'e');
+	CHECK_TRUE("R-9 an untold entry: nowhere else", peer.from[HALF / 2] == 0 && peer.buffer[HALF + 100] == 0);
+}
+
 static void first_huge(struct hello *hello) { hello->first.length = htobe32(~0u); hello->first.address = htobe64(1); }
 static void no_credits(struct hello *hello) { hello->credits = 0; }
 static void list_elsewhere(struct hello *hello) { hello->targets.address = htobe64(0x1000); }
@@ -467,7 +495,7 @@ int main(int argc, char **argv)
 	static void (*const cases[])(void) = {
 		kind_1, kind_2, kind_3, kind_5, control_3, control_last, iomap_0, iomap_last, data_last, data_over,
 		data_twice, send_empty, send_long, write_outside, write_key, entry_elsewhere, entry_key, entry_huge,
-		entry_empty, buffer_huge, credits_none, targets_elsewhere, credits_beyond, after_goodbye,
+		entry_empty, entry_untold, buffer_huge, credits_none, targets_elsewhere, credits_beyond, after_goodbye,
 		messages_piled_up, messages_without_end,
 		never_confirmed,
 	};

@@ -176,6 +176,27 @@ int main(void)
 	}
 	wait(&status);
 	CHECK("R-20 a fork's child comes back", status, 0, 0);
+	/* What it looks at stays its parent's. */
+	rsend(pairs[8][1], "x", 1, 0);
+	usleep(100000);
+	if (!fork()) {
+		struct pollfd one = { pairs[8][0], POLLIN, 0 };
+		struct epoll_event event = { .events = EPOLLIN };
+		int set = repoll_create ? repoll_create(0) : -1;
+
+		alarm(10);
+		CHECK("R-20 rpoll in a fork's child", rpoll(&one, 1, 1000), 1, 0);
+		CHECK("R-20 rpoll in a fork's child", one.revents, POLLERR, 0);
+		CHECK("R-20 rpoll in a fork's child, many", rpoll(fds, PAIRS, 1000), PAIRS, 0);
+		CHECK("R-20 rpoll in a fork's child, many", fds[8].revents, POLLERR, 0);
+		if (set >= 0)
+			CHECK("R-20 repoll_ctl in a fork's child",
+			      repoll_ctl(set, EPOLL_CTL_ADD, pairs[8][0], &event), -1, EPERM);
+		_exit(finish());
+	}
+	wait(&status);
+	CHECK("R-20 rpoll in a fork's child ends well", status, 0, 0);
+	CHECK("R-20 after a fork: read", rrecv(pairs[8][0], buf, 1, MSG_DONTWAIT), 1, 0);
 	rsend(pairs[8][1], "x", 1, 0);
 	CHECK("after a fork", rpoll(fds, PAIRS + 1, 5000), 1, 0);
 	for (int i = 0; i < PAIRS; i++) {

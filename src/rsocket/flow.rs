@@ -285,10 +285,6 @@ impl Flow {
         self.own_place = (self.own_place + 1) % TARGETS;
     }
 
-    pub(crate) fn needs_target(&self) -> bool {
-        self.targets[0].length == 0
-    }
-
     /// Whether a data message may go out.
     #[inline]
     pub(crate) fn is_writable(&self) -> bool {

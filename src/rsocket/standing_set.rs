@@ -65,6 +65,9 @@ pub(super) fn poll(fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
 
 impl StandingSet {
     fn poll(&mut self, fds: &mut [pollfd], limit: Limit) -> Option<Result<usize>> {
+        if self.set.is_some() && self.generation != fork::generation() {
+            self.forget();
+        }
         let is_same = asks_the_same(&self.array, fds);
         if !is_same && !self.has_same_descriptors(fds) {
             self.remember(fds);

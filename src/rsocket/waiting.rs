@@ -12,7 +12,8 @@ use std::time::Duration;
 pub(super) trait Source {
     fn add_waiter(&self, waiter: Waiter) -> Result<()>;
 
-    /// `add_waiter`, `arm` and a look at what is ready, in one.
+    /// `add_waiter`, `arm` and a look at what is ready, in one. An event that is taken wakes also this waiter, where it
+    /// waits for the socket in another place already: what that one saw is old then.
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)>;
 
     fn remove_waiter(&self, waiter: &Waiter);
@@ -60,6 +61,9 @@ impl Drop for Registration<'_> {
         self.source.remove_waiter(&self.waiter);
     }
 }
+
+/// The identity of no waiter.
+pub(super) const NOBODY: *const () = std::ptr::null();
 
 /// Tells one waiter from another.
 pub(super) fn identity(waiter: &Waiter) -> *const () {

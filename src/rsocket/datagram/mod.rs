@@ -19,7 +19,7 @@ use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
 use super::wait::{Limit, Waiter};
-use super::waiting::{Source, identity};
+use super::waiting::{NOBODY, Source, identity};
 use crate::counted::Counted;
 use crate::device;
 use crate::error::{Errno, Result};
@@ -253,12 +253,10 @@ impl Datagram {
     }
 
     pub(super) fn readiness(&self) -> c_short {
-        let mut inner = self.inner.lock();
-        if inner.closed {
-            return POLLNVAL;
+        if self.owner.check().is_err() {
+            return POLLERR;
         }
-        inner.progress();
-        inner.readiness()
+        self.inner.lock().look()
     }
 
     /// Ends the calls of others at once, and waits for what was sent; what is left of the socket goes
@@ -294,6 +292,7 @@ impl Datagram {
 
 impl Source for Datagram {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
+        self.owner.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
@@ -301,14 +300,12 @@ impl Source for Datagram {
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
-        self.add_waiter(waiter.clone())?;
-        match self.arm(identity(&waiter)) {
-            Ok(fd) => Ok((fd, self.readiness())),
-            Err(error) => {
-                self.remove_waiter(&waiter);
-                Err(error)
-            }
-        }
+        self.owner.check()?;
+        let mut inner = self.inner.lock();
+        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
+        let fd = inner.arm(NOBODY)?;
+        inner.waiters.push(waiter);
+        Ok((fd, inner.look()))
     }
 
     fn remove_waiter(&self, waiter: &Waiter) {
@@ -316,17 +313,7 @@ impl Source for Datagram {
     }
 
     fn arm(&self, own: *const ()) -> Result<RawFd> {
-        let mut inner = self.inner.lock();
-        inner.take_events(Port::take_due, own);
-        let is_closing = inner.closed;
-        for port in &mut inner.ports {
-            port.arm(is_closing)?;
-        }
-        match (&inner.group, &inner.ports[..]) {
-            (Some(group), _) => Ok(group.fd()),
-            (None, [only]) => Ok(only.event_fd()),
-            (None, _) => Ok(-1),
-        }
+        self.inner.lock().arm(own)
     }
 
     fn take_event(&self, own: *const ()) {
@@ -345,6 +332,26 @@ impl Source for Datagram {
 }
 
 impl Inner {
+    fn look(&mut self) -> c_short {
+        if self.closed {
+            return POLLNVAL;
+        }
+        self.progress();
+        self.readiness()
+    }
+
+    fn arm(&mut self, own: *const ()) -> Result<RawFd> {
+        self.take_events(Port::take_due, own);
+        for port in &mut self.ports {
+            port.arm(self.closed)?;
+        }
+        match (&self.group, &self.ports[..]) {
+            (Some(group), _) => Ok(group.fd()),
+            (None, [only]) => Ok(only.event_fd()),
+            (None, _) => Ok(-1),
+        }
+    }
+
     fn take_events(&mut self, event: impl Fn(&mut Port) -> bool, own: *const ()) -> bool {
         let taken = self.ports.iter_mut().fold(false, |taken, port| event(port) | taken);
         if taken {

@@ -89,10 +89,6 @@ impl Link {
             self.take(found);
         }
         self.grant();
-        // Nothing to send to yet: look once more, should a device not tell lengths.
-        if self.flow.needs_target() {
-            self.take_target();
-        }
     }
 
     #[inline]
@@ -207,9 +203,10 @@ impl Link {
         }
     }
 
+    /// The entry that came with a credit. One that none has told of may be half written.
     fn take_target(&mut self) {
-        while let Some(place) = self.flow.awaited_target() {
-            let Some(segment) = self.endpoint.take_target(place) else { break };
+        let Some(place) = self.flow.awaited_target() else { return };
+        if let Some(segment) = self.endpoint.take_target(place) {
             self.flow.add_target(segment);
         }
     }

@@ -10,8 +10,12 @@ const READ: c_short = POLLIN | POLLRDNORM;
 const WRITE: c_short = POLLOUT | POLLWRNORM;
 
 impl Stream {
-    /// All that is true now, of what poll can ask.
+    /// All that is true now, of what poll can ask. To a fork's child any call tells an error; a look would take what is
+    /// its parent's.
     pub(crate) fn readiness(&self) -> c_short {
+        if self.check().is_err() {
+            return POLLERR;
+        }
         self.inner.lock().look()
     }
 }

@@ -44,7 +44,8 @@ impl Attempt<()> for Receive<'_, '_> {
             return inner.without_data(left);
         }
         let whole = self.flags & MSG_WAITALL != 0 && self.flags & MSG_PEEK == 0;
-        (left == 0 || !whole || inner.at_end()).then_some(Ok(()))
+        // An error is told by the next call.
+        (left == 0 || !whole || inner.error.is_some() || inner.at_end()).then_some(Ok(()))
     }
 }
 

@@ -5,13 +5,14 @@ use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::Limit;
 use crate::rsocket::wait::Waiter;
-use crate::rsocket::waiting::{self, Patience, Source, identity};
+use crate::rsocket::waiting::{self, NOBODY, Patience, Source, identity};
 use libc::c_short;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
 impl Source for Stream {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
+        self.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         inner.waiters.push(waiter);
@@ -19,9 +20,10 @@ impl Source for Stream {
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
+        self.check()?;
         let mut inner = self.inner.lock();
         inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        let fd = inner.arm(identity(&waiter))?;
+        let fd = inner.arm(NOBODY)?;
         inner.waiters.push(waiter);
         Ok((fd, inner.look()))
     }

@@ -70,6 +70,52 @@ static void *later(void *arg)
 	return NULL;
 }
 
+static void *close_slowly(void *fd)
+{
+	struct linger linger = { 1, 3 };
+
+	rsetsockopt(*(int *)fd, SOL_SOCKET, SO_LINGER, &linger, sizeof linger);
+	rclose(*(int *)fd);
+	return NULL;
+}
+
+/* Calls that begin while another thread closes the socket. Its peer does not read, so that this lasts. */
+static void while_it_closes(void)
+{
+	int set = repoll_create(0), fd = pairs[6][0];
+	struct epoll_event event = { .events = EPOLLIN };
+	struct pollfd one = { fd, POLLIN, 0 };
+	struct timeval limit = { 2, 0 };
+	pthread_t thread;
+	fd_set bits;
+
+	while (rsend(fd, buf, 1, MSG_DONTWAIT) > 0)
+		;
+	CHECK("R-37 before it closes", rpoll(fds, PAIRS, 0), 0, 0);
+	CHECK("R-37 before it closes, again", rpoll(fds, PAIRS, 0), 0, 0);
+	double start = now();
+	pthread_create(&thread, NULL, close_slowly, &fd);
+	usleep(200000);
+	CHECK("R-37 while it closes: rrecv", rrecv(fd, buf, 1, MSG_DONTWAIT), -1, EBADF);
+	CHECK("R-37 while it closes: rpoll", rpoll(&one, 1, 2000), 1, 0);
+	CHECK("R-37 while it closes: rpoll", one.revents, POLLNVAL, 0);
+	for (int i = 0; i < 3; i++) {
+		CHECK("R-37 while it closes: rpoll of many", rpoll(fds, PAIRS, 2000), 1, 0);
+		CHECK("R-37 while it closes: rpoll of many", fds[6].revents, POLLNVAL, 0);
+	}
+	FD_ZERO(&bits);
+	FD_SET(fd, &bits);
+	CHECK("R-37 while it closes: rselect", rselect(fd + 1, &bits, NULL, NULL, &limit), -1, EBADF);
+	CHECK("R-37 while it closes: repoll_ctl", repoll_ctl(set, EPOLL_CTL_ADD, fd, &event), -1, EBADF);
+	CHECK_TRUE("R-37 while it closes: at once", now() - start < 2);
+	pthread_join(thread, NULL);
+	CHECK_TRUE("R-37 it closed slowly", now() - start > 2.5);
+	rclose(set);
+	rclose(pairs[6][1]);
+	pair(7500, pairs[6]);
+	fill();
+}
+
 int main(void)
 {
 	pthread_t thread;
@@ -146,6 +192,8 @@ int main(void)
 	CHECK("a new rsocket with data", fds[5].revents, POLLIN, 0);
 	rrecv(pairs[5][0], buf, 1, 0);
 
+	if (!getenv("THEIRS"))
+		while_it_closes();
 	one = -1;
 	pthread_create(&thread, NULL, later, &one);
 	if (!getenv("THEIRS")) {

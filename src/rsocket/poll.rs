@@ -88,10 +88,10 @@ fn poll_on(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
     result
 }
 
-/// What rpoll itself has to look at.
+/// What rpoll itself has to look at: also one that is being closed, of which the kernel would say nothing.
 #[inline]
 pub(super) fn rsocket(fd: RawFd) -> Option<Counted<Socket>> {
-    socket::lookup(fd).filter(|socket| socket.is_source())
+    socket::find_any(fd).filter(|socket| socket.is_source())
 }
 
 /// Whether an array asks what another did. Results are cleared on the way: this is all that an idle socket

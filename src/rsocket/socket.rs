@@ -12,7 +12,7 @@ use crate::error::{Errno, Result};
 use crate::types::{AF_IB, SocketAddress};
 use libc::{
     AF_INET, AF_INET6, F_GETFD, F_GETFL, F_SETFD, F_SETFL, IPPROTO_TCP, IPPROTO_UDP, O_NONBLOCK,
-    O_RDWR, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
+    O_RDWR, POLLNVAL, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, SOCK_STREAM, c_int, c_long, c_short,
 };
 use std::os::fd::RawFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -131,16 +131,18 @@ pub(crate) fn close(fd: RawFd) -> Result<()> {
         Socket::Set(set) => set.close(),
         Socket::Lookup(_) => {}
     }
+    let limit = Instant::now() + LEAVING;
+    // A call that begins meanwhile finds it there, and says that it is closed.
+    wait_for_others(&socket, 2, limit);
     drop(leave(fd));
-    wait_for_others(&socket);
+    wait_for_others(&socket, 1, limit);
     Ok(())
 }
 
 /// Others that were in a call have been woken and leave now. When the last is out, the descriptor and
 /// the kernel's objects go; a program that binds the same port next must not come too early.
-fn wait_for_others(socket: &Counted<Socket>) {
-    let limit = Instant::now() + LEAVING;
-    while Socket::users(socket) > 1 && Instant::now() < limit {
+fn wait_for_others(socket: &Counted<Socket>, own: usize, limit: Instant) {
+    while Socket::users(socket) > own && Instant::now() < limit {
         std::thread::sleep(LOOK);
     }
 }
@@ -168,7 +170,7 @@ impl Socket {
     }
 
     #[inline]
-    fn is_public(&self) -> bool {
+    pub(super) fn is_public(&self) -> bool {
         match self {
             Socket::Stream(stream) => stream.is_public(),
             other => other.is_other_public(),
@@ -203,6 +205,9 @@ impl Socket {
 
     #[inline]
     pub(super) fn readiness(&self) -> c_short {
+        if !self.is_public() {
+            return POLLNVAL;
+        }
         match self {
             Socket::Stream(stream) => stream.readiness(),
             Socket::Datagram(datagram) => datagram.readiness(),

@@ -159,7 +159,7 @@ impl StandingSet {
         self.is_unfit = self.set.is_none();
     }
 
-    /// An error also for a descriptor that is twice in the array.
+    /// An error also for a descriptor that is twice in the array, or is being closed.
     fn fill(&mut self, set: &Counted<Set>) -> Result<()> {
         self.watched.clear();
         self.ordinary.clear();
@@ -186,7 +186,7 @@ impl StandingSet {
         }
         self.changes = changes;
         self.places.iter().all(|place| match (&place.socket, rsocket(place.fd)) {
-            (Some(known), Some(found)) => known.is_of(&found),
+            (Some(known), Some(found)) => known.is_of(&found) && found.is_public(),
             (None, None) => true,
             _ => false,
         })

@@ -145,8 +145,12 @@ impl Set {
             (_, Some(event)) => Interest { events: event.events, data: event.u64 },
             (_, None) => return Err(Errno::EFAULT),
         };
-        match socket::lookup(fd).filter(|socket| socket.as_set().is_err()) {
-            Some(socket) => Set::control_rsocket(set, operation, fd, &socket, interest),
+        match socket::find_any(fd).filter(|socket| socket.is_source()) {
+            Some(socket) if socket.is_public() => {
+                Set::control_rsocket(set, operation, fd, &socket, interest)
+            }
+            // It is being closed.
+            Some(_) => Err(Errno::EBADF),
             None => set.control_ordinary(operation, fd, interest),
         }
     }

@@ -1,7 +1,6 @@
 /* A daemon's first steps: it closes all descriptors, forks twice, points 0 to 2 elsewhere, and then serves. Closing
  * everything in a child before exec leaves the parent alone.
  * rdma: 4
- * over-c: yes
  */
 #include "common.h"
 #include <dlfcn.h>

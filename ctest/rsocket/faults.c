@@ -305,6 +305,33 @@ static void part_of_all(void)
 	rclose(fds[0]);
 }
 
+static int datagram(int at)
+{
+	struct sockaddr_in sin = address(at);
+	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
+
+	CHECK("a search: bind", rbind(fd, (struct sockaddr *)&sin, sizeof(sin)), 0, 0);
+	return fd;
+}
+
+/* Datagram sockets end while the way to their peer is searched: nothing of them is used after that. */
+static void closed_in_a_search(void)
+{
+	struct sockaddr_in to = address(port + 1);
+	int one = datagram(port), other = datagram(port + 1);
+
+	port += 2;
+	/* Its id is on no device yet, and keeps none. */
+	script("delay ADDR_RESOLVED ms=300 always");
+	CHECK("a search: a datagram", rsendto(one, "x", 1, 0, (struct sockaddr *)&to, sizeof(to)), 1, 0);
+	usleep(100000);
+	CHECK("a search: close", rclose(one), 0, 0);
+	CHECK("a search: close", rclose(other), 0, 0);
+	usleep(500000);
+	forget();
+	CHECK("a search: the library lives", rclose(datagram(port++)), 0, 0);
+}
+
 int main(void)
 {
 	script = RDMAFAKE(rdmafake_script);
@@ -327,5 +354,6 @@ int main(void)
 	fork_in_a_call();
 	same_twice();
 	part_of_all();
+	closed_in_a_search();
 	return finish();
 }

@@ -28,7 +28,8 @@ pub(crate) struct Lookup {
     id: OwnedId,
     socket: Weak<Datagram>,
     peer: Key,
-    domain: ProtectionDomain,
+    /// The socket's, only to compare.
+    domain: usize,
     is_done: Mutex<bool>,
 }
 
@@ -48,7 +49,7 @@ impl Lookup {
             id,
             socket: Counted::downgrade(socket),
             peer: key(peer),
-            domain,
+            domain: domain.as_ptr().addr(),
             is_done: Mutex::new(false),
         })?;
         let service = service::get()?;
@@ -116,7 +117,13 @@ impl Lookup {
                 attr.grh.hop_limit = HOP_LIMIT;
             }
         }
-        AddressHandle::create(self.domain, &mut attr)
+        // The socket and its domain may be gone; this id's own binding keeps the device's domain, which is
+        // the same one unless the route leads over another device.
+        let domain = self.id.domain()?;
+        if domain.as_ptr().addr() != self.domain {
+            return Err(Errno::EHOSTUNREACH);
+        }
+        AddressHandle::create(domain, &mut attr)
     }
 }
 

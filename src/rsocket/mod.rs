@@ -35,6 +35,7 @@ mod table;
 mod timers;
 mod value;
 mod wait;
+mod waiters;
 mod waiting;
 mod wire;
 

@@ -43,9 +43,7 @@ impl<'a> Registration<'a> {
         source.add_waiter(waiter.clone())?;
         Ok(Registration { source, waiter })
     }
-}
 
-impl<'a> Registration<'a> {
     /// A registration, the descriptor to watch, and what is ready now.
     pub(super) fn enlisted(
         source: &'a dyn Source,

@@ -19,7 +19,8 @@ use super::epoll::Epoll;
 use super::service;
 use super::socket::{self, Socket};
 use super::wait::{Limit, Waiter};
-use super::waiting::{NOBODY, Source, identity};
+use super::waiters::Waiters;
+use super::waiting::{NOBODY, Source};
 use crate::counted::Counted;
 use crate::device;
 use crate::error::{Errno, Result};
@@ -82,7 +83,7 @@ struct Inner {
     /// Bytes of packets in `arrived`.
     held: usize,
     most_held: usize,
-    waiters: Vec<Waiter>,
+    waiters: Waiters,
 }
 
 impl Inner {
@@ -104,9 +105,7 @@ impl Inner {
     }
 
     fn wake(&self) {
-        for waiter in &self.waiters {
-            waiter.wake();
-        }
+        self.waiters.wake();
     }
 
     fn readiness(&self) -> c_short {
@@ -170,7 +169,7 @@ impl Datagram {
                 arrived: VecDeque::new(),
                 held: 0,
                 most_held: config.receive_buffer as usize,
-                waiters: Vec::new(),
+                waiters: Waiters::default(),
             }),
         })?;
         let service = service::get()?;
@@ -278,10 +277,7 @@ impl Datagram {
             inner.ports.iter().all(Port::is_idle).then_some(Ok(()))
         });
         let waiters = std::mem::take(&mut self.inner.lock().waiters);
-        for waiter in waiters {
-            waiter.wake();
-            waiter.closed();
-        }
+        waiters.close();
     }
 
     /// A search has ended.
@@ -293,23 +289,19 @@ impl Datagram {
 impl Source for Datagram {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
         self.owner.check()?;
-        let mut inner = self.inner.lock();
-        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        inner.waiters.push(waiter);
-        Ok(())
+        self.inner.lock().waiters.add(waiter)
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
         self.owner.check()?;
         let mut inner = self.inner.lock();
-        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(NOBODY)?;
-        inner.waiters.push(waiter);
+        inner.waiters.add(waiter)?;
         Ok((fd, inner.look()))
     }
 
     fn remove_waiter(&self, waiter: &Waiter) {
-        self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
+        self.inner.lock().waiters.remove(waiter);
     }
 
     fn arm(&self, own: *const ()) -> Result<RawFd> {
@@ -355,9 +347,7 @@ impl Inner {
     fn take_events(&mut self, event: impl Fn(&mut Port) -> bool, own: *const ()) -> bool {
         let taken = self.ports.iter_mut().fold(false, |taken, port| event(port) | taken);
         if taken {
-            for waiter in self.waiters.iter().filter(|waiter| identity(waiter) != own) {
-                waiter.wake();
-            }
+            self.waiters.wake_others(own);
         }
         taken
     }

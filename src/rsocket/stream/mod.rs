@@ -24,7 +24,7 @@ mod waiting;
 use super::owned_id::SoleId;
 use super::service;
 use super::socket::{self, Socket};
-use super::wait::Waiter;
+use super::waiters::Waiters;
 use crate::counted::Counted;
 use crate::error::{Errno, Result};
 use crate::event::Channel;
@@ -98,7 +98,7 @@ struct Inner {
     attempt: connect::Attempt,
     accepting: Accepting,
     iomaps: Iomaps,
-    waiters: Vec<Waiter>,
+    waiters: Waiters,
 }
 
 impl Inner {
@@ -122,7 +122,7 @@ impl Inner {
             attempt: connect::Attempt::default(),
             accepting: Accepting::default(),
             iomaps: Iomaps::default(),
-            waiters: Vec::new(),
+            waiters: Waiters::default(),
         }
     }
 
@@ -168,9 +168,7 @@ impl Inner {
     }
 
     fn wake(&self) {
-        for waiter in &self.waiters {
-            waiter.wake();
-        }
+        self.waiters.wake();
     }
 
     fn fail(&mut self, error: Errno) {

@@ -126,10 +126,7 @@ impl Stream {
         self.abort();
         // Sets let go of the socket before its descriptor can be another's.
         let waiters = std::mem::take(&mut self.inner.lock().waiters);
-        for waiter in waiters {
-            waiter.wake();
-            waiter.closed();
-        }
+        waiters.close();
     }
 }
 

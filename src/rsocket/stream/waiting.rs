@@ -5,7 +5,7 @@ use super::{Inner, Phase, Stream};
 use crate::error::{Errno, Result};
 use crate::rsocket::Limit;
 use crate::rsocket::wait::Waiter;
-use crate::rsocket::waiting::{self, NOBODY, Patience, Source, identity};
+use crate::rsocket::waiting::{self, NOBODY, Patience, Source};
 use libc::c_short;
 use std::os::fd::RawFd;
 use std::time::Duration;
@@ -13,23 +13,19 @@ use std::time::Duration;
 impl Source for Stream {
     fn add_waiter(&self, waiter: Waiter) -> Result<()> {
         self.check()?;
-        let mut inner = self.inner.lock();
-        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
-        inner.waiters.push(waiter);
-        Ok(())
+        self.inner.lock().waiters.add(waiter)
     }
 
     fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
         self.check()?;
         let mut inner = self.inner.lock();
-        inner.waiters.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         let fd = inner.arm(NOBODY)?;
-        inner.waiters.push(waiter);
+        inner.waiters.add(waiter)?;
         Ok((fd, inner.look()))
     }
 
     fn remove_waiter(&self, waiter: &Waiter) {
-        self.inner.lock().waiters.retain(|other| identity(other) != identity(waiter));
+        self.inner.lock().waiters.remove(waiter);
     }
 
     fn arm(&self, own: *const ()) -> Result<RawFd> {
@@ -66,9 +62,7 @@ impl Inner {
     fn take_event(&mut self, event: impl FnOnce(&mut Link) -> bool, own: *const ()) -> bool {
         let taken = self.link.as_mut().is_some_and(event);
         if taken {
-            for waiter in self.waiters.iter().filter(|waiter| identity(waiter) != own) {
-                waiter.wake();
-            }
+            self.waiters.wake_others(own);
         }
         taken
     }

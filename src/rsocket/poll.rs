@@ -48,8 +48,8 @@ pub(crate) fn poll(fds: &mut [pollfd], limit: Limit) -> Result<usize> {
         return result;
     }
     match look_at_rsockets(fds) {
-        Some(ready) => Ok(ready),
-        None => poll_on(fds, limit),
+        Some(ready) if ready > 0 || limit.is_zero() => Ok(ready),
+        _ => poll_on(fds, limit),
     }
 }
 
@@ -118,7 +118,7 @@ pub(super) fn asks_the_same(known: &[pollfd], given: &mut [pollfd]) -> bool {
 }
 
 /// A look at an array that is all rsockets, which needs nothing but the array: how many of its places are
-/// ready. None when there are none, or there is more to look at.
+/// ready. None when there is more to look at.
 fn look_at_rsockets(fds: &mut [pollfd]) -> Option<usize> {
     let mut ready = 0;
     for place in fds {
@@ -128,7 +128,7 @@ fn look_at_rsockets(fds: &mut [pollfd]) -> Option<usize> {
             ready += usize::from(place.revents != 0);
         }
     }
-    (ready > 0).then_some(ready)
+    Some(ready)
 }
 
 /// What is true now, without waiting.

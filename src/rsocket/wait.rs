@@ -158,6 +158,11 @@ impl Limit {
         Limit(u64::try_from(milliseconds).ok().map(Duration::from_millis))
     }
 
+    /// One look and no wait.
+    pub(super) fn is_zero(self) -> bool {
+        self.0 == Some(Duration::ZERO)
+    }
+
     pub(super) fn begin(self) -> Deadline {
         match self.0 {
             Some(Duration::ZERO) => Deadline::Now,

@@ -95,7 +95,16 @@ pub(super) fn wait_for<R>(
     if patience.non_blocking {
         return Err(Errno::EAGAIN);
     }
-    let deadline = Limit::from(patience.limit).begin();
+    wait_on(source, patience.limit, attempt)
+}
+
+/// What is left of `wait_for` when a first attempt had no result and the call blocks.
+pub(super) fn wait_on<R>(
+    source: &dyn Source,
+    limit: Option<Duration>,
+    mut attempt: impl FnMut() -> Option<Result<R>>,
+) -> Result<R> {
+    let deadline = Limit::from(limit).begin();
     let looking = Looking::start();
     while looking.again() {
         if let Some(result) = attempt() {

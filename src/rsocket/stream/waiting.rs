@@ -105,15 +105,15 @@ impl Stream {
         if patience.non_blocking {
             return Err(Errno::EAGAIN);
         }
-        self.wait_longer(patience, call)
+        self.wait_on(patience.limit, call)
     }
 
     #[cold]
     #[inline(never)]
-    fn wait_longer<R>(&self, patience: Patience, call: &mut impl Attempt<R>) -> Result<R> {
+    fn wait_on<R>(&self, limit: Option<Duration>, call: &mut impl Attempt<R>) -> Result<R> {
         let mut attempt = |inner: &mut Inner| call.attempt(inner);
         let attempt: &mut dyn FnMut(&mut Inner) -> Option<Result<R>> = &mut attempt;
-        waiting::wait_for(self, patience, || self.try_once(&mut *attempt))
+        waiting::wait_on(self, limit, || self.try_once(&mut *attempt))
     }
 
     /// What a fork's child is told: what is wrong with the socket anyway, or that it is not its own. The lock may

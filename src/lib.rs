@@ -42,6 +42,7 @@ mod cell;
 mod conn;
 mod counted;
 mod deadline;
+mod descriptor_sets;
 mod device;
 mod endpoint;
 mod environment;

@@ -31,6 +31,9 @@ mod cell;
 #[path = "../../src/counted.rs"]
 #[allow(dead_code)]
 mod counted;
+#[path = "../../src/descriptor_sets.rs"]
+#[allow(dead_code)]
+mod descriptor_sets;
 #[path = "../../src/error.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod error;

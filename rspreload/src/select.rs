@@ -4,6 +4,7 @@
 //! The caller's sets, each NULL or with bits for as many descriptors as the caller says.
 #![allow(unsafe_code)]
 
+use crate::descriptor_sets::{Word, word_of, words};
 use crate::error::{Errno, Result, quietly};
 use crate::wait::{self, Deadline, has_passed, needs_us};
 use libc::{
@@ -34,44 +35,12 @@ pub(crate) fn bits_in_use(count: c_int) -> c_int {
 /// The caller's sets, each NULL or with bits for `count` descriptors.
 pub(crate) unsafe fn places_of(count: c_int, sets: [*mut fd_set; 3]) -> Option<Vec<pollfd>> {
     // SAFETY: by contract.
-    if !unsafe { any_bit_needs_us(count, sets) } {
+    let words = unsafe { words(sets.map(<*mut fd_set>::cast_const), count) };
+    let places = words.flat_map(Word::places);
+    if !places.clone().any(|place| needs_us(place.fd)) {
         return None;
     }
-    let mut places = Vec::new();
-    for fd in 0..count {
-        let mut events = 0;
-        for (set, event) in sets.iter().zip([POLLIN, POLLOUT, POLLPRI]) {
-            // SAFETY: by contract.
-            if !set.is_null() && unsafe { has_bit(*set, fd) } {
-                events |= event;
-            }
-        }
-        if events != 0 {
-            places.push(pollfd { fd, events, revents: 0 });
-        }
-    }
-    Some(places)
-}
-
-/// # Safety
-/// As for `places_of`.
-unsafe fn any_bit_needs_us(count: c_int, sets: [*mut fd_set; 3]) -> bool {
-    let width = c_ulong::BITS as c_int;
-    (0..count).step_by(width as usize).any(|first| {
-        let given = sets.into_iter().filter(|set| !set.is_null());
-        // SAFETY: by contract.
-        let mut bits = given.fold(0, |all, set| all | unsafe { *word_of(set, first) });
-        if count - first < width {
-            bits &= (1 << (count - first)) - 1;
-        }
-        while bits != 0 {
-            if needs_us(first + bits.trailing_zeros() as c_int) {
-                return true;
-            }
-            bits &= bits - 1;
-        }
-        false
-    })
+    Some(places.collect())
 }
 
 /// # Safety
@@ -123,17 +92,6 @@ unsafe fn store(count: c_int, sets: [*mut fd_set; 3], places: &[pollfd]) {
             }
         }
     }
-}
-
-/// The caller's fd_set may be longer than FD_SETSIZE: programs make their own.
-unsafe fn word_of(set: *mut fd_set, fd: c_int) -> *mut c_ulong {
-    // SAFETY: by contract.
-    unsafe { set.cast::<c_ulong>().add((fd.unsigned_abs() / c_ulong::BITS) as usize) }
-}
-
-unsafe fn has_bit(set: *mut fd_set, fd: c_int) -> bool {
-    // SAFETY: by contract.
-    unsafe { *word_of(set, fd) >> (fd.unsigned_abs() % c_ulong::BITS) & 1 != 0 }
 }
 
 unsafe fn set_bit(set: *mut fd_set, fd: c_int, on: bool) {

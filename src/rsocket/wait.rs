@@ -236,8 +236,8 @@ mod tests {
 
     #[test]
     fn deadlines_do_not_move() {
-        let deadline = Limit::milliseconds(60).begin();
         let begin = Instant::now();
+        let deadline = Limit::milliseconds(60).begin();
         let waker = Borrowed::take().map(|borrowed| Counted::clone(borrowed.waker()));
         let Ok(waker) = waker else { return };
         let mut rounds = 0;

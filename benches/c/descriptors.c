@@ -11,13 +11,37 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 
+static int pipes[2], set, ready, failed;
+static struct epoll_event event = { .events = EPOLLIN };
+static struct pollfd fds[2];
+static char data;
+
+static void select_one(void)
+{
+	struct timeval now = { 0, 0 };
+	fd_set readable;
+
+	FD_ZERO(&readable);
+	FD_SET(ready, &readable);
+	failed |= select(ready + 1, &readable, NULL, NULL, &now) != 1;
+}
+
+/* Each call by a name of its own, which a count is kept under. */
+static void calls(long rounds, const char *const names[5])
+{
+	ROUNDS(names[0], rounds, failed |= write(pipes[1], &data, 1) != 1);
+	ROUNDS(names[1], rounds, failed |= read(pipes[0], &data, 1) != 1);
+	ROUNDS(names[2], rounds, failed |= poll(fds, 2, 0) != 1);
+	ROUNDS(names[3], rounds, select_one());
+	ROUNDS(names[4], rounds, failed |= epoll_wait(set, &event, 1, 0) != 1);
+}
+
 int main(int argc, char **argv)
 {
+	static const char *const alone[] = { "write", "read", "poll", "select", "epoll_wait" };
+	static const char *const beside[] = { "write, beside a socket", "read, beside a socket", "poll, beside a socket",
+					      "select, beside a socket", "epoll_wait, beside a socket" };
 	long rounds = argument(argc, argv, 1, 100);
-	int pipes[2], set, ready, failed = 0;
-	struct epoll_event event = { .events = EPOLLIN };
-	struct pollfd fds[2];
-	char data = 0;
 
 	MUST(!pipe(pipes));
 	MUST((ready = eventfd(1, 0)) >= 0);
@@ -30,31 +54,9 @@ int main(int argc, char **argv)
 		failed |= write(pipes[1], &data, 1) != 1 || read(pipes[0], &data, 1) != 1;
 		failed |= poll(fds, 2, 0) != 1 || epoll_wait(set, &event, 1, 0) != 1;
 	}
-	ROUNDS("write", rounds, failed |= write(pipes[1], &data, 1) != 1);
-	ROUNDS("read", rounds, failed |= read(pipes[0], &data, 1) != 1);
-	ROUNDS("poll", rounds, failed |= poll(fds, 2, 0) != 1);
-	ROUNDS("select", rounds, {
-		struct timeval now = { 0, 0 };
-		fd_set readable;
-
-		FD_ZERO(&readable);
-		FD_SET(ready, &readable);
-		failed |= select(ready + 1, &readable, NULL, NULL, &now) != 1;
-	});
-	ROUNDS("epoll_wait", rounds, failed |= epoll_wait(set, &event, 1, 0) != 1);
+	calls(rounds, alone);
 	MUST(socket(AF_INET, SOCK_STREAM, 0) >= 0);
-	ROUNDS("write, beside a socket", rounds, failed |= write(pipes[1], &data, 1) != 1);
-	ROUNDS("read, beside a socket", rounds, failed |= read(pipes[0], &data, 1) != 1);
-	ROUNDS("poll, beside a socket", rounds, failed |= poll(fds, 2, 0) != 1);
-	ROUNDS("select, beside a socket", rounds, {
-		struct timeval now = { 0, 0 };
-		fd_set readable;
-
-		FD_ZERO(&readable);
-		FD_SET(ready, &readable);
-		failed |= select(ready + 1, &readable, NULL, NULL, &now) != 1;
-	});
-	ROUNDS("epoll_wait, beside a socket", rounds, failed |= epoll_wait(set, &event, 1, 0) != 1);
+	calls(rounds, beside);
 	MUST(!failed);
 	return 0;
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Gives the cdylib of a plain `cargo build` its SONAME.
 //!
 //! The shipped file is linked by the Makefile, because only a link line of our own can attach the

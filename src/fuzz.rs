@@ -1,15 +1,18 @@
-//! What comes from outside, for fuzzers: one function for each structure that a peer, a daemon or the
-//! kernel fills in. Each takes any bytes and asserts what the rest of the library relies on.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! What comes from outside, for fuzzers: one function for each structure that a peer, a daemon or
+//! the kernel fills in. Each takes any bytes and asserts what the rest of the library relies on.
 //!
-//! `fuzz/run` feeds them with coverage; the tests here feed them, on any compiler, the corpus in `fuzz/`,
-//! every cut and every extreme byte of it, and random bytes.
+//! `fuzz/run` feeds them with coverage; the tests here feed them, on any compiler, the corpus in
+//! `fuzz/`, every cut and every extreme byte of it, and random bytes.
 
 pub use crate::addrinfo::fuzz_acm_reply as acm_reply;
-pub use crate::id::fuzz_path_record as path_record;
 pub use crate::rsocket::fuzz::{
-    connection_data, datagram_slot, iomap_entry, stream_messages, target_entry, udp_packet,
+    connection_data, datagram_slot, iomap_entry, sgl_entry, stream_messages, udp_packet,
 };
-pub use crate::uapi::{fuzz_event as kernel_event, fuzz_netlink as netlink_answer};
+pub use crate::uapi::{
+    fuzz_event as kernel_event, fuzz_netlink as netlink_answer, fuzz_path_record as path_record,
+};
 
 /// A function that takes any bytes.
 pub type Target = fn(&[u8]);
@@ -23,15 +26,15 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("kernel_event", kernel_event),
     ("netlink_answer", netlink_answer),
     ("path_record", path_record),
+    ("sgl_entry", sgl_entry),
     ("stream_messages", stream_messages),
-    ("target_entry", target_entry),
     ("udp_packet", udp_packet),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rsocket::Random;
+    use base::random::Random;
     use std::path::Path;
 
     /// Long enough for every structure.
@@ -82,7 +85,7 @@ mod tests {
                 for _ in 0..random.below(4) {
                     let place = random.below(changed.len() as u64) as usize;
                     if let Some(byte) = changed.get_mut(place) {
-                        *byte = random.next() as u8;
+                        *byte = random.draw() as u8;
                     }
                 }
                 target(&changed);

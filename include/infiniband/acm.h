@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What programs and the ibacm service say to each other over its socket. */
+/* Protocol of the socket of the ibacm daemon. */
 #ifndef ACM_H
 #define ACM_H
 
@@ -8,7 +8,7 @@
 
 #define ACM_VERSION 1
 
-/* acm_hdr.opcode: an operation, and ACM_OP_ACK in an answer. */
+/* acm_hdr.opcode: an operation; responses have ACM_OP_ACK set. */
 #define ACM_OP_MASK 0x0F
 #define ACM_OP_RESOLVE 0x01
 #define ACM_OP_PERF_QUERY 0x02
@@ -27,7 +27,7 @@
 #define ACM_STATUS_EDESTADDR 9
 #define ACM_STATUS_EDESTTYPE 10
 
-/* Requests: ask the subnet administrator too; answer at once from the cache or not at all. */
+/* Requests: query the subnet administrator too; only use the cache. */
 #define ACM_FLAGS_QUERY_SA (1 << 31)
 #define ACM_FLAGS_NODELAY (1 << 30)
 
@@ -43,9 +43,9 @@ struct acm_hdr {
 	uint8_t opcode;
 	uint8_t status;
 	uint8_t data[3];
-	/* Of the whole message, header included. */
+	/* Of the whole message, including the header. */
 	uint16_t length;
-	/* Chosen by the asker, repeated in the answer. */
+	/* Set by the client, repeated in the response. */
 	uint64_t tid;
 };
 
@@ -72,13 +72,13 @@ struct acm_ep_addr_data {
 	union acm_ep_info info;
 };
 
-/* A question or answer of ACM_OP_RESOLVE: host byte order, but for info, which is big endian. */
+/* Request or response of ACM_OP_RESOLVE: host byte order, except for info, which is big endian. */
 struct acm_resolve_msg {
 	struct acm_hdr hdr;
 	__extension__ struct acm_ep_addr_data data[0];
 };
 
-/* Places of the counters in an answer of ACM_OP_PERF_QUERY. */
+/* Indices of the counters in a response of ACM_OP_PERF_QUERY. */
 enum {
 	ACM_CNTR_ERROR,
 	ACM_CNTR_RESOLVE,

@@ -14,7 +14,7 @@
 #define PF_IB AF_IB
 #endif
 
-/* A GID, in views of several word sizes. */
+/* A GID, as words of several sizes. */
 struct ib_addr {
 	union {
 		__u8 uib_addr8[16];
@@ -31,20 +31,20 @@ struct ib_addr {
 #define sib_interface_id ib_u.uib_addr64[1]
 };
 
-/* Whether it is the wildcard, all zero. */
+/* Whether the address is the wildcard, all zero. */
 static __inline__ int ib_addr_any(const struct ib_addr *a)
 {
 	return a->sib_addr64[0] == 0 && a->sib_addr64[1] == 0;
 }
 
-/* Whether it is the loop-back GID, ::1. */
+/* Whether the address is the loopback GID, ::1. */
 static __inline__ int ib_addr_loopback(const struct ib_addr *a)
 {
 	return a->sib_addr64[0] == 0 && a->sib_addr32[2] == 0 && a->sib_addr16[6] == 0 &&
 	       a->sib_raw[14] == 0 && a->sib_raw[15] == 1;
 }
 
-/* Sets the four words, which are big endian already. */
+/* Sets the four words, given in big endian. */
 static __inline__ void ib_addr_set(struct ib_addr *addr, __be32 w1, __be32 w2, __be32 w3, __be32 w4)
 {
 	addr->sib_addr32[0] = w1;
@@ -53,20 +53,20 @@ static __inline__ void ib_addr_set(struct ib_addr *addr, __be32 w1, __be32 w2, _
 	addr->sib_addr32[3] = w4;
 }
 
-/* As memcmp: zero for the same address. */
+/* Like memcmp: 0 if the addresses are equal. */
 static __inline__ int ib_addr_cmp(const struct ib_addr *a1, const struct ib_addr *a2)
 {
 	return memcmp(a1, a2, sizeof(*a1));
 }
 
-/* A socket address; all but family and scope are big endian. */
+/* Socket address; all fields but family and scope are big endian. */
 struct sockaddr_ib {
 	/* AF_IB */
 	unsigned short int sib_family;
 	__be16 sib_pkey;
 	__be32 sib_flowinfo;
 	struct ib_addr sib_addr;
-	/* Service id, and which of its bits count. */
+	/* Service ID, and the mask of its significant bits. */
 	__be64 sib_sid;
 	__be64 sib_sid_mask;
 	__u64 sib_scope_id;

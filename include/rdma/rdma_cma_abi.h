@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Commands of the kernel's rdma_cm device, by their traditional names. <rdma/rdma_user_cm.h> has the
- * kernel's own; programs that only use the library need neither.
+ * Commands of the kernel's rdma_cm device, with the names of the C library; those of the kernel are in
+ * <rdma/rdma_user_cm.h>. Programs that use the library need neither.
  *
- * A command is written whole to the device: its struct starts with its number and the sizes of the rest
- * and of the answer, which the kernel writes to the address in response.
+ * A command is a struct that one write(2) passes to the device. It starts with the command number and the
+ * sizes of the rest of the command and of the response, which the kernel writes to the address in response.
  */
 #ifndef RDMA_CMA_ABI_H
 #define RDMA_CMA_ABI_H
@@ -47,7 +47,7 @@ enum {
 	UCMA_CMD_WRITE_CM_EVENT = 24
 };
 
-/* How every command starts. */
+/* Start of every command. */
 struct ucma_abi_cmd_hdr {
 	__u32 cmd;
 	__u16 in;
@@ -206,7 +206,7 @@ struct ucma_abi_ud_param {
 	__u8 reserved2[4];
 };
 
-/* What the devices of both sides can do beyond the standard. */
+/* Options of enhanced connection establishment (ECE). */
 struct ucma_abi_ece {
 	__u32 vendor_id;
 	__u32 attr_mod;
@@ -259,7 +259,7 @@ struct ucma_abi_disconnect {
 	__u32 id;
 };
 
-/* Answered by struct ib_uverbs_qp_attr. */
+/* The response is a struct ib_uverbs_qp_attr. */
 struct ucma_abi_init_qp_attr {
 	__u32 cmd;
 	__u16 in;
@@ -277,7 +277,7 @@ struct ucma_abi_notify {
 	__u32 event;
 };
 
-/* Answered by struct ucma_abi_create_id_resp, as the next one. */
+/* The response is a struct ucma_abi_create_id_resp, as that of the next command. */
 struct ucma_abi_join_ip_mcast {
 	__u32 cmd;
 	__u16 in;
@@ -344,7 +344,7 @@ struct ucma_abi_migrate_resp {
 	__u32 events_reported;
 };
 
-/* ucma_abi_ib_service.flags: what to look a service up by */
+/* ucma_abi_ib_service.flags: key of the look-up */
 enum {
 	UCMA_IB_SERVICE_FLAG_ID = 1 << 0,
 	UCMA_IB_SERVICE_FLAG_NAME = 1 << 1

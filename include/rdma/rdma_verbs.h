@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Memory, work requests and completions with an id in hand.
+ * Helpers for the queue pair of an id: memory regions, work requests, completions.
  *
- * The prototypes between "made from" marks are made from the Rust functions by `cargo run -p headers`;
- * change their comments there. rdma_verbs_inline.h has the same functions as inline code.
+ * `make headers` generates the prototypes between "made from" marks from the Rust functions; change their
+ * comments there. rdma_verbs_inline.h defines the helpers inline.
  */
 #ifndef RDMA_VERBS_H
 #define RDMA_VERBS_H
@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 /*
- * Makes an error number that a call returned into -1 with errno, and lets 0 through. A returned -1
- * means that errno is set already; a negative error number loses its sign.
+ * Converts a returned error number, positive or negative, to -1 with errno set. 0 is returned as 0; -1
+ * means that errno is set already.
  */
 static __inline__ int rdma_seterrno(int ret)
 {
@@ -30,414 +30,177 @@ static __inline__ int rdma_seterrno(int ret)
 	return -1;
 }
 
-/* made from src/export/srq.rs */
-
-/**
- * Makes the shared receive queue of an identifier.
- *
- * Arguments:
- *   id: an id that is bound to a device.
- *   pd: a protection domain on this device, or NULL for id->pd.
- *   attr: what to make. Comes back with the granted sizes.
- *
- * Description:
- *   The queue is id->srq. rdma_create_qp uses it, and rdma_post_recv and rdma_post_recvv post to it.
- *   An id of type IBV_QPT_XRC_RECV gets an XRC queue, with the completion queue id->recv_cq, which
- *   the library makes if there is none.
- *
- * Return value:
- *   0, or -1 with errno.
- *
- * Errors:
- *   EINVAL: id or attr is NULL, the id has a shared receive queue or no device, or the device
- *       refuses the attributes.
- *   ENOMEM: out of memory, or more than the device has.
- *   EOPNOTSUPP: the device has no such queues.
- *   Other values are the kernel's or the device's.
- *
- * Thread safety:
- *   One thread at a time per id; any number of ids in any number of threads.
- *
- * See also:
- *   rdma_create_srq_ex(3), rdma_destroy_srq(3), rdma_create_qp(3), rdma_post_recv(3),
- *   ibv_create_srq(3), rdma_cm(7)
- */
-int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
-
-/**
- * Makes the shared receive queue of an identifier with extended attributes.
- *
- * Arguments:
- *   id: an id that is bound to a device.
- *   attr: what to make; IBV_SRQ_INIT_ATTR_TYPE must be in comp_mask. Comes back with the granted
- *       sizes and the objects in use.
- *
- * Description:
- *   As rdma_create_srq, with all that ibv_create_srq_ex can do. A protection domain that is not
- *   given is id->pd. For an XRC queue the domain that is not given is one that all ids of the device
- *   share, and the completion queue is id->recv_cq.
- *
- * Return value:
- *   0, or -1 with errno.
- *
- * Errors:
- *   EINVAL: id or attr is NULL, the id has a shared receive queue or no device, or the device
- *       refuses the attributes.
- *   ENOMEM: out of memory, or more than the device has.
- *   EOPNOTSUPP: the device has no such queues.
- *   Other values are the kernel's or the device's.
- *
- * Thread safety:
- *   One thread at a time per id; any number of ids in any number of threads.
- *
- * See also:
- *   rdma_create_srq(3), rdma_destroy_srq(3), ibv_create_srq_ex(3), rdma_cm(7)
- */
-int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);
-
-/**
- * Destroys the shared receive queue of an identifier.
- *
- * Arguments:
- *   id: the id; NULL, or one without a shared receive queue, does nothing.
- *
- * Description:
- *   Destroys id->srq, and a completion queue that the library made for it unless a queue pair still
- *   uses it.
- *
- * Return value:
- *   None.
- *
- * Notes:
- *   After rdma_destroy_qp of every queue pair that uses the queue, and before rdma_destroy_id. A
- *   queue that is still in use is not destroyed: id->srq keeps it, and the call can be made again.
- *
- * Thread safety:
- *   One thread at a time per id; any number of ids in any number of threads.
- *
- * See also:
- *   rdma_create_srq(3), rdma_destroy_qp(3), ibv_destroy_srq(3), rdma_cm(7)
- */
-void rdma_destroy_srq(struct rdma_cm_id *id);
-
-/* end of src/export/srq.rs */
-
-/* made from src/export/verbs.rs */
+/* made from src/export/verbs/memory.rs */
 
 /**
  * Registers memory for sends and receives.
  *
  * Arguments:
- *   id: an id with a protection domain: bound to a device, or with id->pd set.
- *   addr: the memory, which must stay until rdma_dereg_mr.
- *   length: its size in bytes.
+ *   id: an id with a protection domain: one that is bound to a device, or whose pd is set.
+ *   addr: start of the memory, which must stay mapped until rdma_dereg_mr.
+ *   length: size of the memory in bytes.
  *
  * Description:
- *   Makes a memory region in id->pd. Local access only, for rdma_post_recv, rdma_post_send and the
- *   local side of reads and writes.
+ *   Registers a memory region in id->pd, with local access only: for rdma_post_recv, rdma_post_send
+ *   and the local buffers of reads and writes.
  *
  * Return value:
- *   The region, which belongs to the caller until rdma_dereg_mr, or NULL with errno.
+ *   The memory region, owned by the caller until rdma_dereg_mr; NULL with errno set on failure.
  *
  * Errors:
- *   EFAULT: the memory is not the caller's.
- *   EINVAL: id is NULL or has no protection domain, or the device refuses the memory.
- *   ENOMEM: out of memory, or more than the device has or the process may lock (RLIMIT_MEMLOCK).
- *   Other values are the kernel's or the device's.
+ *   EFAULT, EINVAL, ENOMEM; see rdma_reg_msgs(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none ends or rebinds the id.
+ *   Any thread may call this function while no thread destroys the id or binds it to another device.
  *
  * See also:
  *   rdma_reg_read(3), rdma_reg_write(3), rdma_dereg_mr(3), ibv_reg_mr(3), rdma_cm(7)
  */
+RDMACM_HELPER
 struct ibv_mr *rdma_reg_msgs(struct rdma_cm_id *id, void *addr, size_t length);
 
 /**
- * Registers memory for the peer's RDMA reads.
+ * Registers memory for RDMA reads by the peer.
  *
  * Arguments:
- *   id: an id with a protection domain: bound to a device, or with id->pd set.
- *   addr: the memory, which must stay until rdma_dereg_mr.
- *   length: its size in bytes.
+ *   id: an id with a protection domain: one that is bound to a device, or whose pd is set.
+ *   addr: start of the memory, which must stay mapped until rdma_dereg_mr.
+ *   length: size of the memory in bytes.
  *
  * Description:
- *   Makes a memory region in id->pd. The peer may read it; it can also be used for sends and
- *   receives of this side. The peer needs the address and rkey of the region.
+ *   Registers a memory region in id->pd. The peer may read the region, given its address and rkey.
+ *   The region can also be used for local sends and receives.
  *
  * Return value:
- *   The region, which belongs to the caller until rdma_dereg_mr, or NULL with errno.
+ *   The memory region, owned by the caller until rdma_dereg_mr; NULL with errno set on failure.
  *
  * Errors:
- *   EFAULT: the memory is not the caller's.
- *   EINVAL: id is NULL or has no protection domain, or the device refuses the memory.
- *   ENOMEM: out of memory, or more than the device has or the process may lock (RLIMIT_MEMLOCK).
- *   Other values are the kernel's or the device's.
+ *   EFAULT, EINVAL, ENOMEM; see rdma_reg_read(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none ends or rebinds the id.
+ *   Any thread may call this function while no thread destroys the id or binds it to another device.
  *
  * See also:
  *   rdma_reg_msgs(3), rdma_reg_write(3), rdma_dereg_mr(3), ibv_reg_mr(3), rdma_cm(7)
  */
+RDMACM_HELPER
 struct ibv_mr *rdma_reg_read(struct rdma_cm_id *id, void *addr, size_t length);
 
 /**
- * Registers memory for the peer's RDMA writes.
+ * Registers memory for RDMA writes by the peer.
  *
  * Arguments:
- *   id: an id with a protection domain: bound to a device, or with id->pd set.
- *   addr: the memory, which must stay until rdma_dereg_mr.
- *   length: its size in bytes.
+ *   id: an id with a protection domain: one that is bound to a device, or whose pd is set.
+ *   addr: start of the memory, which must stay mapped until rdma_dereg_mr.
+ *   length: size of the memory in bytes.
  *
  * Description:
- *   Makes a memory region in id->pd. The peer may write it; it can also be used for sends and
- *   receives of this side. The peer needs the address and rkey of the region.
+ *   Registers a memory region in id->pd. The peer may write the region, given its address and rkey.
+ *   The region can also be used for local sends and receives.
  *
  * Return value:
- *   The region, which belongs to the caller until rdma_dereg_mr, or NULL with errno.
+ *   The memory region, owned by the caller until rdma_dereg_mr; NULL with errno set on failure.
  *
  * Errors:
- *   EFAULT: the memory is not the caller's.
- *   EINVAL: id is NULL or has no protection domain, or the device refuses the memory.
- *   ENOMEM: out of memory, or more than the device has or the process may lock (RLIMIT_MEMLOCK).
- *   Other values are the kernel's or the device's.
+ *   EFAULT, EINVAL, ENOMEM; see rdma_reg_write(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none ends or rebinds the id.
+ *   Any thread may call this function while no thread destroys the id or binds it to another device.
  *
  * See also:
  *   rdma_reg_msgs(3), rdma_reg_read(3), rdma_dereg_mr(3), ibv_reg_mr(3), rdma_cm(7)
  */
+RDMACM_HELPER
 struct ibv_mr *rdma_reg_write(struct rdma_cm_id *id, void *addr, size_t length);
 
 /**
- * Ends the registration of memory.
+ * Deregisters a memory region.
  *
  * Arguments:
- *   mr: a region of rdma_reg_msgs, rdma_reg_read, rdma_reg_write or ibv_reg_mr; on success not
- *       to be used afterwards.
+ *   mr: a region of rdma_reg_msgs, rdma_reg_read, rdma_reg_write or ibv_reg_mr, which becomes
+ *       invalid on success.
  *
  * Description:
- *   The device forgets the memory. Nothing that is posted may still use it.
+ *   Ends the device's access to the memory. No outstanding work request may use the region.
  *
  * Return value:
- *   0, or -1 with errno.
+ *   0 on success, -1 with errno set on failure.
  *
  * Errors:
- *   EBUSY: a memory window is bound to the region.
- *   EINVAL: mr is NULL.
- *   Other values are the kernel's or the device's.
+ *   EBUSY, EINVAL; see rdma_dereg_mr(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as no other one uses the region.
+ *   Any thread may call this function while no other thread uses the region.
  *
  * See also:
  *   rdma_reg_msgs(3), rdma_reg_read(3), rdma_reg_write(3), ibv_dereg_mr(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_dereg_mr(struct ibv_mr *mr);
 
-/**
- * Posts a receive into a list of buffers.
- *
- * Arguments:
- *   id: an id with a queue pair; with a shared receive queue the receive goes there.
- *   context: any pointer, comes back as wr_id of the completion.
- *   sgl: the buffers, by address, length and local key. The list itself is only read during the
- *       call.
- *   nsge: how many there are; 0 is allowed.
- *
- * Description:
- *   Returns at once. The next message of the peer that finds no earlier receive goes there. Its
- *   completion is on id->recv_cq.
- *
- * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
- *
- * Errors:
- *   EINVAL: id is NULL or has no queue pair, nsge is negative, sgl is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
- *
- * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
- *
- * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
- *
- * See also:
- *   rdma_post_recv(3), rdma_reg_msgs(3), rdma_get_recv_comp(3), ibv_post_recv(3), rdma_cm(7)
- */
-int rdma_post_recvv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge);
+/* end of src/export/verbs/memory.rs */
 
-/**
- * Posts a send from a list of buffers.
- *
- * Arguments:
- *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   sgl: the buffers, by address, length and local key. The list itself is only read during the
- *       call.
- *   nsge: how many there are; 0 is allowed.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *
- * Description:
- *   Returns at once. The peer needs a receive posted that is large enough. The completion is on
- *   id->send_cq.
- *
- * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
- *
- * Errors:
- *   EINVAL: id is NULL or has no queue pair, nsge is negative, sgl is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
- *
- * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
- *
- * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
- *
- * See also:
- *   rdma_post_send(3), rdma_reg_msgs(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
- */
-int rdma_post_sendv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge, int flags);
-
-/**
- * Posts a read of the peer's memory into a list of buffers.
- *
- * Arguments:
- *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   sgl: the buffers, by address, length and local key. The list itself is only read during the
- *       call.
- *   nsge: how many there are; 0 is allowed.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *   remote_addr: where, in the peer's memory.
- *   rkey: the key of the peer's region, made by rdma_reg_read there.
- *
- * Description:
- *   Returns at once. Copies the peer's memory without the peer's program taking part. The completion
- *   is on id->send_cq; before it the buffers have no defined contents.
- *
- * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
- *
- * Errors:
- *   EINVAL: id is NULL or has no queue pair, nsge is negative, sgl is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
- *
- * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
- *
- * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
- *
- * See also:
- *   rdma_post_read(3), rdma_reg_read(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
- */
-int rdma_post_readv(struct rdma_cm_id *id,
-                    void *context,
-                    struct ibv_sge *sgl,
-                    int nsge,
-                    int flags,
-                    uint64_t remote_addr,
-                    uint32_t rkey);
-
-/**
- * Posts a write to the peer's memory from a list of buffers.
- *
- * Arguments:
- *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   sgl: the buffers, by address, length and local key. The list itself is only read during the
- *       call.
- *   nsge: how many there are; 0 is allowed.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *   remote_addr: where, in the peer's memory.
- *   rkey: the key of the peer's region, made by rdma_reg_write there.
- *
- * Description:
- *   Returns at once. Copies to the peer's memory without the peer's program taking part, or knowing.
- *   The completion is on id->send_cq.
- *
- * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
- *
- * Errors:
- *   EINVAL: id is NULL or has no queue pair, nsge is negative, sgl is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
- *
- * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
- *
- * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
- *
- * See also:
- *   rdma_post_write(3), rdma_reg_write(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
- */
-int rdma_post_writev(struct rdma_cm_id *id,
-                     void *context,
-                     struct ibv_sge *sgl,
-                     int nsge,
-                     int flags,
-                     uint64_t remote_addr,
-                     uint32_t rkey);
+/* made from src/export/verbs/post.rs */
 
 /**
  * Posts a receive into one buffer.
  *
  * Arguments:
- *   id: an id with a queue pair; with a shared receive queue the receive goes there.
- *   context: any pointer, comes back as wr_id of the completion.
- *   addr: the buffer, which must stay untouched until the completion.
- *   length: its size in bytes, less than 4 GiB.
- *   mr: the region that has the buffer.
+ *   id: an id with a queue pair. If id->srq is set, the receive is posted there.
+ *   context: application context, returned as wr_id of the completion.
+ *   addr: the buffer, which must not be accessed until the completion.
+ *   length: size of the buffer in bytes, less than 4 GiB.
+ *   mr: memory region that contains the buffer.
  *
  * Description:
- *   Returns at once. The next message of the peer that finds no earlier receive goes there. Its
- *   completion is on id->recv_cq.
+ *   Posts the request and returns immediately. The next message from the peer for which no earlier
+ *   receive is posted is placed in the buffers. The completion is added to id->recv_cq.
  *
  * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
  *
  * Errors:
- *   EINVAL: id is NULL or has no queue pair, length is too large, mr is NULL or the buffer is
- *       not inside it, or the device refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_recv(3).
  *
  * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments, but
- *   for an assertion that the buffer is inside the region.
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header. The inline code only asserts that
+ *   the region contains the buffer.
  *
  * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
  *
  * See also:
  *   rdma_post_recvv(3), rdma_reg_msgs(3), rdma_get_recv_comp(3), ibv_post_recv(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_post_recv(struct rdma_cm_id *id,
                    void *context,
                    void *addr,
@@ -449,38 +212,38 @@ int rdma_post_recv(struct rdma_cm_id *id,
  *
  * Arguments:
  *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   addr: the buffer, which must stay untouched until the completion; with IBV_SEND_INLINE only
+ *   context: application context, returned as wr_id of the completion.
+ *   addr: the buffer, which must not be modified until the completion; with IBV_SEND_INLINE,
  *       until the call returns.
- *   length: its size in bytes, less than 4 GiB.
- *   mr: the region that has the buffer; NULL with IBV_SEND_INLINE.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
+ *   length: size of the buffer in bytes, less than 4 GiB.
+ *   mr: memory region that contains the buffer; may be NULL with IBV_SEND_INLINE.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
  *
  * Description:
- *   Returns at once. The peer needs a receive posted that is large enough. The completion is on
- *   id->send_cq.
+ *   Posts the request and returns immediately. The peer must have posted a receive that is large
+ *   enough. The completion is added to id->send_cq.
  *
  * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
  *
  * Errors:
- *   EINVAL: id is NULL or has no queue pair, length is too large, or the device refuses the
- *       request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_send(3).
  *
  * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
  *
  * See also:
  *   rdma_post_sendv(3), rdma_reg_msgs(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_post_send(struct rdma_cm_id *id,
                    void *context,
                    void *addr,
@@ -489,43 +252,44 @@ int rdma_post_send(struct rdma_cm_id *id,
                    int flags);
 
 /**
- * Posts a read of the peer's memory into one buffer.
+ * Posts an RDMA read into one buffer.
  *
  * Arguments:
  *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   addr: the buffer, which must stay untouched until the completion.
- *   length: its size in bytes, less than 4 GiB.
- *   mr: the region that has the buffer.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *   remote_addr: where, in the peer's memory.
- *   rkey: the key of the peer's region, made by rdma_reg_read there.
+ *   context: application context, returned as wr_id of the completion.
+ *   addr: the buffer, which must not be accessed until the completion.
+ *   length: size of the buffer in bytes, less than 4 GiB.
+ *   mr: memory region that contains the buffer.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *   remote_addr: address in the peer's memory.
+ *   rkey: remote key of the memory region, which the peer registered with rdma_reg_read.
  *
  * Description:
- *   Returns at once. Copies the peer's memory without the peer's program taking part. The completion
- *   is on id->send_cq; before it the buffers have no defined contents.
+ *   Posts the request and returns immediately. The device reads the peer's memory without involving
+ *   the peer's software. The completion is added to id->send_cq; until then the contents of the
+ *   buffers are undefined.
  *
  * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
  *
  * Errors:
- *   EINVAL: id is NULL or has no queue pair, length is too large, mr is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_read(3).
  *
  * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
  *
  * See also:
  *   rdma_post_readv(3), rdma_reg_read(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_post_read(struct rdma_cm_id *id,
                    void *context,
                    void *addr,
@@ -536,44 +300,44 @@ int rdma_post_read(struct rdma_cm_id *id,
                    uint32_t rkey);
 
 /**
- * Posts a write to the peer's memory from one buffer.
+ * Posts an RDMA write from one buffer.
  *
  * Arguments:
  *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   addr: the buffer, which must stay untouched until the completion; with IBV_SEND_INLINE only
+ *   context: application context, returned as wr_id of the completion.
+ *   addr: the buffer, which must not be modified until the completion; with IBV_SEND_INLINE,
  *       until the call returns.
- *   length: its size in bytes, less than 4 GiB.
- *   mr: the region that has the buffer; NULL with IBV_SEND_INLINE.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *   remote_addr: where, in the peer's memory.
- *   rkey: the key of the peer's region, made by rdma_reg_write there.
+ *   length: size of the buffer in bytes, less than 4 GiB.
+ *   mr: memory region that contains the buffer; may be NULL with IBV_SEND_INLINE.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *   remote_addr: address in the peer's memory.
+ *   rkey: remote key of the memory region, which the peer registered with rdma_reg_write.
  *
  * Description:
- *   Returns at once. Copies to the peer's memory without the peer's program taking part, or knowing.
- *   The completion is on id->send_cq.
+ *   Posts the request and returns immediately. The device writes the peer's memory without involving
+ *   or notifying the peer's software. The completion is added to id->send_cq.
  *
  * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
  *
  * Errors:
- *   EINVAL: id is NULL or has no queue pair, length is too large, or the device refuses the
- *       request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_write(3).
  *
  * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
  *
  * See also:
  *   rdma_post_writev(3), rdma_reg_write(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_post_write(struct rdma_cm_id *id,
                     void *context,
                     void *addr,
@@ -584,45 +348,46 @@ int rdma_post_write(struct rdma_cm_id *id,
                     uint32_t rkey);
 
 /**
- * Posts a datagram to a peer.
+ * Posts a send of a datagram.
  *
  * Arguments:
  *   id: an id with a queue pair.
- *   context: any pointer, comes back as wr_id of the completion.
- *   addr: the buffer, which must stay untouched until the completion; with IBV_SEND_INLINE only
+ *   context: application context, returned as wr_id of the completion.
+ *   addr: the buffer, which must not be modified until the completion; with IBV_SEND_INLINE,
  *       until the call returns.
- *   length: its size in bytes, less than 4 GiB.
- *   mr: the region that has the buffer; NULL with IBV_SEND_INLINE.
- *   flags: of enum ibv_send_flags: IBV_SEND_SIGNALED to get a completion, IBV_SEND_INLINE,
- *       IBV_SEND_FENCE, IBV_SEND_SOLICITED, or 0.
- *   ah: an address handle of the peer or group.
- *   remote_qpn: the peer's queue pair number; 0xFFFFFF for a group.
+ *   length: size of the buffer in bytes, less than 4 GiB.
+ *   mr: memory region that contains the buffer; may be NULL with IBV_SEND_INLINE.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *   ah: address handle of the peer or the multicast group.
+ *   remote_qpn: queue pair number of the peer; 0xFFFFFF for a multicast group.
  *
  * Description:
- *   Returns at once. The peer needs a receive posted with room for 40 bytes more, the global routing
- *   header. The Q_Key is RDMA_UDP_QKEY. The completion is on id->send_cq.
+ *   Posts the request and returns immediately. The peer must have posted a receive with room for 40
+ *   additional bytes, the global routing header. The Q_Key is RDMA_UDP_QKEY. The completion is added
+ *   to id->send_cq.
  *
  * Return value:
- *   0, or -1 with errno. A request that was not posted has no completion.
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
  *
  * Errors:
- *   EINVAL: id is NULL or has no queue pair, length is too large, ah is NULL, or the device
- *       refuses the request.
- *   ENOMEM: the queue is full.
- *   EOPNOTSUPP: the device cannot do this.
- *   Other values are the kernel's or the device's.
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_ud_send(3).
  *
  * Notes:
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   Any thread, as long as none destroys the queue pair. Which of two threads posts first is up to
- *   them.
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
  *
  * See also:
  *   rdma_post_send(3), rdma_join_multicast(3), rdma_get_send_comp(3), ibv_create_ah(3),
  *   ibv_post_send(3), rdma_cm(7)
  */
+RDMACM_HELPER
 int rdma_post_ud_send(struct rdma_cm_id *id,
                       void *context,
                       void *addr,
@@ -632,85 +397,363 @@ int rdma_post_ud_send(struct rdma_cm_id *id,
                       struct ibv_ah *ah,
                       uint32_t remote_qpn);
 
+/* end of src/export/verbs/post.rs */
+
+/* made from src/export/verbs/post_list.rs */
+
+/**
+ * Posts a receive into a list of buffers.
+ *
+ * Arguments:
+ *   id: an id with a queue pair. If id->srq is set, the receive is posted there.
+ *   context: application context, returned as wr_id of the completion.
+ *   sgl: array of buffers: address, length and local key of each. The array is only read during
+ *       the call.
+ *   nsge: number of entries in sgl; may be 0.
+ *
+ * Description:
+ *   Posts the request and returns immediately. The next message from the peer for which no earlier
+ *   receive is posted is placed in the buffers. The completion is added to id->recv_cq.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_recvv(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
+ *
+ * Thread safety:
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
+ *
+ * See also:
+ *   rdma_post_recv(3), rdma_reg_msgs(3), rdma_get_recv_comp(3), ibv_post_recv(3), rdma_cm(7)
+ */
+RDMACM_HELPER
+int rdma_post_recvv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge);
+
+/**
+ * Posts a send from a list of buffers.
+ *
+ * Arguments:
+ *   id: an id with a queue pair.
+ *   context: application context, returned as wr_id of the completion.
+ *   sgl: array of buffers: address, length and local key of each. The array is only read during
+ *       the call.
+ *   nsge: number of entries in sgl; may be 0.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *
+ * Description:
+ *   Posts the request and returns immediately. The peer must have posted a receive that is large
+ *   enough. The completion is added to id->send_cq.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_sendv(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
+ *
+ * Thread safety:
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
+ *
+ * See also:
+ *   rdma_post_send(3), rdma_reg_msgs(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
+ */
+RDMACM_HELPER
+int rdma_post_sendv(struct rdma_cm_id *id, void *context, struct ibv_sge *sgl, int nsge, int flags);
+
+/**
+ * Posts an RDMA read into a list of buffers.
+ *
+ * Arguments:
+ *   id: an id with a queue pair.
+ *   context: application context, returned as wr_id of the completion.
+ *   sgl: array of buffers: address, length and local key of each. The array is only read during
+ *       the call.
+ *   nsge: number of entries in sgl; may be 0.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *   remote_addr: address in the peer's memory.
+ *   rkey: remote key of the memory region, which the peer registered with rdma_reg_read.
+ *
+ * Description:
+ *   Posts the request and returns immediately. The device reads the peer's memory without involving
+ *   the peer's software. The completion is added to id->send_cq; until then the contents of the
+ *   buffers are undefined.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_readv(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
+ *
+ * Thread safety:
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
+ *
+ * See also:
+ *   rdma_post_read(3), rdma_reg_read(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
+ */
+RDMACM_HELPER
+int rdma_post_readv(struct rdma_cm_id *id,
+                    void *context,
+                    struct ibv_sge *sgl,
+                    int nsge,
+                    int flags,
+                    uint64_t remote_addr,
+                    uint32_t rkey);
+
+/**
+ * Posts an RDMA write from a list of buffers.
+ *
+ * Arguments:
+ *   id: an id with a queue pair.
+ *   context: application context, returned as wr_id of the completion.
+ *   sgl: array of buffers: address, length and local key of each. The array is only read during
+ *       the call.
+ *   nsge: number of entries in sgl; may be 0.
+ *   flags: bitwise OR of enum ibv_send_flags: IBV_SEND_SIGNALED to generate a completion,
+ *       IBV_SEND_INLINE, IBV_SEND_FENCE, IBV_SEND_SOLICITED; or 0.
+ *   remote_addr: address in the peer's memory.
+ *   rkey: remote key of the memory region, which the peer registered with rdma_reg_write.
+ *
+ * Description:
+ *   Posts the request and returns immediately. The device writes the peer's memory without involving
+ *   or notifying the peer's software. The completion is added to id->send_cq.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure. A request that was not posted has no completion.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_post_writev(3).
+ *
+ * Notes:
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
+ *
+ * Thread safety:
+ *   Any thread may call this function while no thread destroys the queue pair. The order of requests
+ *   that two threads post concurrently is unspecified.
+ *
+ * See also:
+ *   rdma_post_write(3), rdma_reg_write(3), rdma_get_send_comp(3), ibv_post_send(3), rdma_cm(7)
+ */
+RDMACM_HELPER
+int rdma_post_writev(struct rdma_cm_id *id,
+                     void *context,
+                     struct ibv_sge *sgl,
+                     int nsge,
+                     int flags,
+                     uint64_t remote_addr,
+                     uint32_t rkey);
+
+/* end of src/export/verbs/post_list.rs */
+
+/* made from src/export/verbs/completion.rs */
+
 /**
  * Waits for the completion of a send, read or write.
  *
  * Arguments:
- *   id: an id with a completion queue of its own, made by rdma_create_qp.
+ *   id: an id with a completion queue created by rdma_create_qp.
  *   wc: where the completion is returned.
  *
  * Description:
- *   Takes the next completion from id->send_cq. If there is none, sleeps on id->send_cq_channel
- *   until there is. status of the completion says whether the work succeeded; wr_id is the context
- *   of the post.
+ *   Returns the next completion of id->send_cq. If there is none, waits on id->send_cq_channel for
+ *   one. status of the completion says whether the work request succeeded; wr_id is the context with
+ *   which it was posted.
  *
  * Return value:
- *   1 for one completion, or -1 with errno.
+ *   1 on success, -1 with errno set on failure.
  *
  * Errors:
- *   EAGAIN: there is none, and the channel's file has O_NONBLOCK.
- *   EINTR: a signal came.
- *   EINVAL: id or wc is NULL, or the id has no completion queue, or none with a channel to sleep
- *       on.
- *   EIO: the device failed without a reason.
- *   Other values are the kernel's or the device's.
+ *   EAGAIN, ECONNRESET, EINTR, EINVAL, EIO, ETIMEDOUT; see rdma_get_send_comp(3).
  *
  * Notes:
- *   A completion queue of the program's own without channel can be polled with ibv_poll_cq only.
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   With a synchronous id the exported function watches the id's events while it waits. When the
+ *   peer disconnects or dies it moves the queue pair to the error state: requests that are posted
+ *   complete with IBV_WC_WR_FLUSH_ERR. With other ids, and in the header's inline code, the wait
+ *   does not end unless the program reads the id's events and calls rdma_disconnect: see LOST PEERS
+ *   in rdma_cm(7). status of a failed request is explained in rdma_status(7).
+ *
+ *   A completion queue that the application created without a channel can only be polled, with
+ *   ibv_poll_cq.
+ *
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   One thread at a time per id; any number of ids in any number of threads. With a queue that
- *   several ids share, a thread can take another id's completion.
+ *   Only one thread at a time may use an id. Any number of ids may be used concurrently. Another
+ *   thread may call rdma_disconnect during the wait. If several ids share a completion queue, a
+ *   thread can receive a completion of another id.
  *
  * See also:
- *   rdma_get_recv_comp(3), rdma_post_send(3), rdma_create_qp(3), ibv_poll_cq(3), rdma_cm(7)
+ *   rdma_get_recv_comp(3), rdma_post_send(3), rdma_create_qp(3), ibv_poll_cq(3), rdma_cm(7),
+ *   rdma_status(7)
  */
+RDMACM_HELPER
 int rdma_get_send_comp(struct rdma_cm_id *id, struct ibv_wc *wc);
 
 /**
  * Waits for the completion of a receive.
  *
  * Arguments:
- *   id: an id with a completion queue of its own, made by rdma_create_qp.
+ *   id: an id with a completion queue created by rdma_create_qp.
  *   wc: where the completion is returned.
  *
  * Description:
- *   Takes the next completion from id->recv_cq. If there is none, sleeps on id->recv_cq_channel
- *   until there is. status of the completion says whether the work succeeded; wr_id is the context
- *   of the post.
+ *   Returns the next completion of id->recv_cq. If there is none, waits on id->recv_cq_channel for
+ *   one. status of the completion says whether the work request succeeded; wr_id is the context with
+ *   which it was posted.
  *
  * Return value:
- *   1 for one completion, or -1 with errno.
+ *   1 on success, -1 with errno set on failure.
  *
  * Errors:
- *   EAGAIN: there is none, and the channel's file has O_NONBLOCK.
- *   EINTR: a signal came.
- *   EINVAL: id or wc is NULL, or the id has no completion queue, or none with a channel to sleep
- *       on.
- *   EIO: the device failed without a reason.
- *   Other values are the kernel's or the device's.
+ *   EAGAIN, ECONNRESET, EINTR, EINVAL, EIO, ETIMEDOUT; see rdma_get_recv_comp(3).
  *
  * Notes:
- *   A completion queue of the program's own without channel can be polled with ibv_poll_cq only.
- *   Optimised C and C++ programs get this as inline code, which does not check its arguments.
+ *   With a synchronous id the exported function watches the id's events while it waits. When the
+ *   peer disconnects or dies it moves the queue pair to the error state: requests that are posted
+ *   complete with IBV_WC_WR_FLUSH_ERR. With other ids, and in the header's inline code, the wait
+ *   does not end unless the program reads the id's events and calls rdma_disconnect: see LOST PEERS
+ *   in rdma_cm(7). status of a failed request is explained in rdma_status(7).
+ *
+ *   A completion queue that the application created without a channel can only be polled, with
+ *   ibv_poll_cq.
+ *
+ *   The header defines this function inline, as the C library does: that code does not check its
+ *   arguments, and a program that uses it runs on either library. The function described here, which
+ *   checks them, is exported as RDMACM_RS_1.0 for other languages, and for C and C++ programs that
+ *   define RDMACM_EXPORTED_HELPERS before they include the header.
  *
  * Thread safety:
- *   One thread at a time per id; any number of ids in any number of threads. With a queue that
- *   several ids share, a thread can take another id's completion.
+ *   Only one thread at a time may use an id. Any number of ids may be used concurrently. Another
+ *   thread may call rdma_disconnect during the wait. If several ids share a completion queue, a
+ *   thread can receive a completion of another id.
  *
  * See also:
- *   rdma_get_send_comp(3), rdma_post_recv(3), rdma_create_qp(3), ibv_poll_cq(3), rdma_cm(7)
+ *   rdma_get_send_comp(3), rdma_post_recv(3), rdma_create_qp(3), ibv_poll_cq(3), rdma_cm(7),
+ *   rdma_status(7)
  */
+RDMACM_HELPER
 int rdma_get_recv_comp(struct rdma_cm_id *id, struct ibv_wc *wc);
 
-/* end of src/export/verbs.rs */
+/* end of src/export/verbs/completion.rs */
+
+/* made from src/export/verbs/srq.rs */
+
+/**
+ * Creates the shared receive queue of an identifier.
+ *
+ * Arguments:
+ *   id: an id that is bound to a device.
+ *   pd: a protection domain of this device, or NULL for id->pd.
+ *   attr: attributes of the queue. Updated with the actual sizes.
+ *
+ * Description:
+ *   The queue is id->srq. rdma_create_qp uses it, and rdma_post_recv and rdma_post_recvv post to it.
+ *   For an id of type IBV_QPT_XRC_RECV the call creates an XRC queue with the completion queue
+ *   id->recv_cq, which the library creates if there is none.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_create_srq(3).
+ *
+ * Thread safety:
+ *   Only one thread at a time may use an id. Any number of ids may be used concurrently.
+ *
+ * See also:
+ *   rdma_create_srq_ex(3), rdma_destroy_srq(3), rdma_create_qp(3), rdma_post_recv(3),
+ *   ibv_create_srq(3), rdma_cm(7)
+ */
+int rdma_create_srq(struct rdma_cm_id *id, struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+
+/**
+ * Creates the shared receive queue of an identifier, with extended attributes.
+ *
+ * Arguments:
+ *   id: an id that is bound to a device.
+ *   attr: attributes of the queue; IBV_SRQ_INIT_ATTR_TYPE must be set in comp_mask. Updated with
+ *       the actual sizes and the objects in use.
+ *
+ * Description:
+ *   Like rdma_create_srq, with the attributes of ibv_create_srq_ex. The default protection domain is
+ *   id->pd. For an XRC queue the default XRC domain is one that all ids of the device share, and the
+ *   default completion queue is id->recv_cq.
+ *
+ * Return value:
+ *   0 on success, -1 with errno set on failure.
+ *
+ * Errors:
+ *   EINVAL, ENOMEM, EOPNOTSUPP; see rdma_create_srq_ex(3).
+ *
+ * Thread safety:
+ *   Only one thread at a time may use an id. Any number of ids may be used concurrently.
+ *
+ * See also:
+ *   rdma_create_srq(3), rdma_destroy_srq(3), ibv_create_srq_ex(3), rdma_cm(7)
+ */
+int rdma_create_srq_ex(struct rdma_cm_id *id, struct ibv_srq_init_attr_ex *attr);
+
+/**
+ * Destroys the shared receive queue of an identifier.
+ *
+ * Arguments:
+ *   id: the id; NULL, or an id without a shared receive queue, has no effect.
+ *
+ * Description:
+ *   Destroys id->srq, and the completion queue that the library created for it, unless a queue pair
+ *   still uses that.
+ *
+ * Return value:
+ *   None.
+ *
+ * Notes:
+ *   Call this function after rdma_destroy_qp for every queue pair that uses the queue, and before
+ *   rdma_destroy_id. A queue that is in use is not destroyed: it remains in id->srq, and the call
+ *   may be repeated.
+ *
+ * Thread safety:
+ *   Only one thread at a time may use an id. Any number of ids may be used concurrently.
+ *
+ * See also:
+ *   rdma_create_srq(3), rdma_destroy_qp(3), ibv_destroy_srq(3), rdma_cm(7)
+ */
+void rdma_destroy_srq(struct rdma_cm_id *id);
+
+/* end of src/export/verbs/srq.rs */
 
 #ifdef __cplusplus
 }
 #endif
 
-#ifdef RDMACM_INLINE
+#ifdef RDMACM_INLINE_HELPERS
 #include <rdma/rdma_verbs_inline.h>
 #endif
 

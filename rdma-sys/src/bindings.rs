@@ -1,12 +1,12 @@
-// Made by `cargo run -p bindings` from the headers of libibverbs 1.14.44.0.
+// Made by `make bindings` from the headers of libibverbs 1.14.44.0.
 use crate::*;
 
-pub type __time_t = ::std::os::raw::c_long;
-pub type __syscall_slong_t = ::std::os::raw::c_long;
-pub type __socklen_t = ::std::os::raw::c_uint;
-pub type __u16 = ::std::os::raw::c_ushort;
-pub type __u32 = ::std::os::raw::c_uint;
-pub type __u64 = ::std::os::raw::c_ulonglong;
+pub type __time_t = ::core::ffi::c_long;
+pub type __syscall_slong_t = ::core::ffi::c_long;
+pub type __socklen_t = ::core::ffi::c_uint;
+pub type __u16 = ::core::ffi::c_ushort;
+pub type __u32 = ::core::ffi::c_uint;
+pub type __u64 = ::core::ffi::c_ulonglong;
 pub type __be16 = __u16;
 pub type __be32 = __u32;
 pub type __be64 = __u64;
@@ -24,27 +24,27 @@ impl ib_uverbs_access_flags {
     pub const IB_UVERBS_ACCESS_OPTIONAL_RANGE: ib_uverbs_access_flags =
         ib_uverbs_access_flags(1072693248);
 }
-impl ::std::ops::BitOr<ib_uverbs_access_flags> for ib_uverbs_access_flags {
+impl ::core::ops::BitOr<ib_uverbs_access_flags> for ib_uverbs_access_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ib_uverbs_access_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ib_uverbs_access_flags {
+impl ::core::ops::BitOrAssign for ib_uverbs_access_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ib_uverbs_access_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ib_uverbs_access_flags> for ib_uverbs_access_flags {
+impl ::core::ops::BitAnd<ib_uverbs_access_flags> for ib_uverbs_access_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ib_uverbs_access_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ib_uverbs_access_flags {
+impl ::core::ops::BitAndAssign for ib_uverbs_access_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ib_uverbs_access_flags) {
         self.0 &= rhs.0;
@@ -52,17 +52,17 @@ impl ::std::ops::BitAndAssign for ib_uverbs_access_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ib_uverbs_access_flags(pub ::std::os::raw::c_uint);
+pub struct ib_uverbs_access_flags(pub ::core::ffi::c_uint);
 pub mod ib_uverbs_flow_action_esp_keymat {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IB_UVERBS_FLOW_ACTION_ESP_KEYMAT_AES_GCM: Type = 0;
 }
 pub mod ib_uverbs_flow_action_esp_replay {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IB_UVERBS_FLOW_ACTION_ESP_REPLAY_NONE: Type = 0;
     pub const IB_UVERBS_FLOW_ACTION_ESP_REPLAY_BMP: Type = 1;
 }
@@ -77,7 +77,7 @@ pub struct ib_uverbs_flow_action_esp_encap {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub union ib_uverbs_flow_action_esp_encap__bindgen_ty_1 {
-    pub val_ptr: *mut ::std::os::raw::c_void,
+    pub val_ptr: *mut ::core::ffi::c_void,
     pub val_ptr_data_u64: __u64,
 }
 #[repr(C)]
@@ -98,7 +98,7 @@ pub struct ib_uverbs_flow_action_esp {
 pub mod ib_uverbs_advise_mr_advice {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH: Type = 0;
     pub const IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_WRITE: Type = 1;
     pub const IB_UVERBS_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT: Type = 2;
@@ -106,7 +106,7 @@ pub mod ib_uverbs_advise_mr_advice {
 pub mod rdma_driver_id {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const RDMA_DRIVER_UNKNOWN: Type = 0;
     pub const RDMA_DRIVER_MLX5: Type = 1;
     pub const RDMA_DRIVER_MLX4: Type = 2;
@@ -133,7 +133,7 @@ pub mod rdma_driver_id {
 pub mod ibv_gid_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_GID_TYPE_IB: Type = 0;
     pub const IBV_GID_TYPE_ROCE_V1: Type = 1;
     pub const IBV_GID_TYPE_ROCE_V2: Type = 2;
@@ -149,7 +149,7 @@ pub struct ibv_gid_entry {
 pub mod ibv_node_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_int;
+    pub type Type = ::core::ffi::c_int;
     pub const IBV_NODE_UNKNOWN: Type = -1;
     pub const IBV_NODE_CA: Type = 1;
     pub const IBV_NODE_SWITCH: Type = 2;
@@ -162,7 +162,7 @@ pub mod ibv_node_type {
 pub mod ibv_transport_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_int;
+    pub type Type = ::core::ffi::c_int;
     pub const IBV_TRANSPORT_UNKNOWN: Type = -1;
     pub const IBV_TRANSPORT_IB: Type = 0;
     pub const IBV_TRANSPORT_IWARP: Type = 1;
@@ -197,27 +197,27 @@ impl ibv_device_cap_flags {
     pub const IBV_DEVICE_MANAGED_FLOW_STEERING: ibv_device_cap_flags =
         ibv_device_cap_flags(536870912);
 }
-impl ::std::ops::BitOr<ibv_device_cap_flags> for ibv_device_cap_flags {
+impl ::core::ops::BitOr<ibv_device_cap_flags> for ibv_device_cap_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_device_cap_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_device_cap_flags {
+impl ::core::ops::BitOrAssign for ibv_device_cap_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_device_cap_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_device_cap_flags> for ibv_device_cap_flags {
+impl ::core::ops::BitAnd<ibv_device_cap_flags> for ibv_device_cap_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_device_cap_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_device_cap_flags {
+impl ::core::ops::BitAndAssign for ibv_device_cap_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_device_cap_flags) {
         self.0 &= rhs.0;
@@ -225,11 +225,11 @@ impl ::std::ops::BitAndAssign for ibv_device_cap_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_device_cap_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_device_cap_flags(pub ::core::ffi::c_uint);
 pub mod ibv_fork_status {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_FORK_DISABLED: Type = 0;
     pub const IBV_FORK_ENABLED: Type = 1;
     pub const IBV_FORK_UNNEEDED: Type = 2;
@@ -237,7 +237,7 @@ pub mod ibv_fork_status {
 pub mod ibv_atomic_cap {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_ATOMIC_NONE: Type = 0;
     pub const IBV_ATOMIC_HCA: Type = 1;
     pub const IBV_ATOMIC_GLOB: Type = 2;
@@ -252,27 +252,27 @@ pub struct ibv_alloc_dm_attr {
 impl ibv_dm_mask {
     pub const IBV_DM_MASK_HANDLE: ibv_dm_mask = ibv_dm_mask(1);
 }
-impl ::std::ops::BitOr<ibv_dm_mask> for ibv_dm_mask {
+impl ::core::ops::BitOr<ibv_dm_mask> for ibv_dm_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_dm_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_dm_mask {
+impl ::core::ops::BitOrAssign for ibv_dm_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_dm_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_dm_mask> for ibv_dm_mask {
+impl ::core::ops::BitAnd<ibv_dm_mask> for ibv_dm_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_dm_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_dm_mask {
+impl ::core::ops::BitAndAssign for ibv_dm_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_dm_mask) {
         self.0 &= rhs.0;
@@ -280,26 +280,26 @@ impl ::std::ops::BitAndAssign for ibv_dm_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_dm_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_dm_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_dm {
     pub context: *mut ibv_context,
-    pub memcpy_to_dm: ::std::option::Option<
+    pub memcpy_to_dm: ::core::option::Option<
         unsafe extern "C" fn(
             dm: *mut ibv_dm,
             dm_offset: u64,
-            host_addr: *const ::std::os::raw::c_void,
+            host_addr: *const ::core::ffi::c_void,
             length: usize,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub memcpy_from_dm: ::std::option::Option<
+    pub memcpy_from_dm: ::core::option::Option<
         unsafe extern "C" fn(
-            host_addr: *mut ::std::os::raw::c_void,
+            host_addr: *mut ::core::ffi::c_void,
             dm: *mut ibv_dm,
             dm_offset: u64,
             length: usize,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub comp_mask: u32,
     pub handle: u32,
@@ -307,7 +307,7 @@ pub struct ibv_dm {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_device_attr {
-    pub fw_ver: [::std::os::raw::c_char; 64usize],
+    pub fw_ver: [::core::ffi::c_char; 64usize],
     pub node_guid: __be64,
     pub sys_image_guid: __be64,
     pub max_mr_size: u64,
@@ -315,35 +315,35 @@ pub struct ibv_device_attr {
     pub vendor_id: u32,
     pub vendor_part_id: u32,
     pub hw_ver: u32,
-    pub max_qp: ::std::os::raw::c_int,
-    pub max_qp_wr: ::std::os::raw::c_int,
-    pub device_cap_flags: ::std::os::raw::c_uint,
-    pub max_sge: ::std::os::raw::c_int,
-    pub max_sge_rd: ::std::os::raw::c_int,
-    pub max_cq: ::std::os::raw::c_int,
-    pub max_cqe: ::std::os::raw::c_int,
-    pub max_mr: ::std::os::raw::c_int,
-    pub max_pd: ::std::os::raw::c_int,
-    pub max_qp_rd_atom: ::std::os::raw::c_int,
-    pub max_ee_rd_atom: ::std::os::raw::c_int,
-    pub max_res_rd_atom: ::std::os::raw::c_int,
-    pub max_qp_init_rd_atom: ::std::os::raw::c_int,
-    pub max_ee_init_rd_atom: ::std::os::raw::c_int,
+    pub max_qp: ::core::ffi::c_int,
+    pub max_qp_wr: ::core::ffi::c_int,
+    pub device_cap_flags: ::core::ffi::c_uint,
+    pub max_sge: ::core::ffi::c_int,
+    pub max_sge_rd: ::core::ffi::c_int,
+    pub max_cq: ::core::ffi::c_int,
+    pub max_cqe: ::core::ffi::c_int,
+    pub max_mr: ::core::ffi::c_int,
+    pub max_pd: ::core::ffi::c_int,
+    pub max_qp_rd_atom: ::core::ffi::c_int,
+    pub max_ee_rd_atom: ::core::ffi::c_int,
+    pub max_res_rd_atom: ::core::ffi::c_int,
+    pub max_qp_init_rd_atom: ::core::ffi::c_int,
+    pub max_ee_init_rd_atom: ::core::ffi::c_int,
     pub atomic_cap: ibv_atomic_cap::Type,
-    pub max_ee: ::std::os::raw::c_int,
-    pub max_rdd: ::std::os::raw::c_int,
-    pub max_mw: ::std::os::raw::c_int,
-    pub max_raw_ipv6_qp: ::std::os::raw::c_int,
-    pub max_raw_ethy_qp: ::std::os::raw::c_int,
-    pub max_mcast_grp: ::std::os::raw::c_int,
-    pub max_mcast_qp_attach: ::std::os::raw::c_int,
-    pub max_total_mcast_qp_attach: ::std::os::raw::c_int,
-    pub max_ah: ::std::os::raw::c_int,
-    pub max_fmr: ::std::os::raw::c_int,
-    pub max_map_per_fmr: ::std::os::raw::c_int,
-    pub max_srq: ::std::os::raw::c_int,
-    pub max_srq_wr: ::std::os::raw::c_int,
-    pub max_srq_sge: ::std::os::raw::c_int,
+    pub max_ee: ::core::ffi::c_int,
+    pub max_rdd: ::core::ffi::c_int,
+    pub max_mw: ::core::ffi::c_int,
+    pub max_raw_ipv6_qp: ::core::ffi::c_int,
+    pub max_raw_ethy_qp: ::core::ffi::c_int,
+    pub max_mcast_grp: ::core::ffi::c_int,
+    pub max_mcast_qp_attach: ::core::ffi::c_int,
+    pub max_total_mcast_qp_attach: ::core::ffi::c_int,
+    pub max_ah: ::core::ffi::c_int,
+    pub max_fmr: ::core::ffi::c_int,
+    pub max_map_per_fmr: ::core::ffi::c_int,
+    pub max_srq: ::core::ffi::c_int,
+    pub max_srq_wr: ::core::ffi::c_int,
+    pub max_srq_sge: ::core::ffi::c_int,
     pub max_pkeys: u16,
     pub local_ca_ack_delay: u8,
     pub phys_port_cnt: u8,
@@ -361,27 +361,27 @@ impl ibv_odp_transport_cap_bits {
     pub const IBV_ODP_SUPPORT_ATOMIC: ibv_odp_transport_cap_bits = ibv_odp_transport_cap_bits(16);
     pub const IBV_ODP_SUPPORT_SRQ_RECV: ibv_odp_transport_cap_bits = ibv_odp_transport_cap_bits(32);
 }
-impl ::std::ops::BitOr<ibv_odp_transport_cap_bits> for ibv_odp_transport_cap_bits {
+impl ::core::ops::BitOr<ibv_odp_transport_cap_bits> for ibv_odp_transport_cap_bits {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_odp_transport_cap_bits(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_odp_transport_cap_bits {
+impl ::core::ops::BitOrAssign for ibv_odp_transport_cap_bits {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_odp_transport_cap_bits) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_odp_transport_cap_bits> for ibv_odp_transport_cap_bits {
+impl ::core::ops::BitAnd<ibv_odp_transport_cap_bits> for ibv_odp_transport_cap_bits {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_odp_transport_cap_bits(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_odp_transport_cap_bits {
+impl ::core::ops::BitAndAssign for ibv_odp_transport_cap_bits {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_odp_transport_cap_bits) {
         self.0 &= rhs.0;
@@ -389,7 +389,7 @@ impl ::std::ops::BitAndAssign for ibv_odp_transport_cap_bits {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_odp_transport_cap_bits(pub ::std::os::raw::c_uint);
+pub struct ibv_odp_transport_cap_bits(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_odp_caps {
@@ -407,27 +407,27 @@ impl ibv_odp_general_caps {
     pub const IBV_ODP_SUPPORT: ibv_odp_general_caps = ibv_odp_general_caps(1);
     pub const IBV_ODP_SUPPORT_IMPLICIT: ibv_odp_general_caps = ibv_odp_general_caps(2);
 }
-impl ::std::ops::BitOr<ibv_odp_general_caps> for ibv_odp_general_caps {
+impl ::core::ops::BitOr<ibv_odp_general_caps> for ibv_odp_general_caps {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_odp_general_caps(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_odp_general_caps {
+impl ::core::ops::BitOrAssign for ibv_odp_general_caps {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_odp_general_caps) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_odp_general_caps> for ibv_odp_general_caps {
+impl ::core::ops::BitAnd<ibv_odp_general_caps> for ibv_odp_general_caps {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_odp_general_caps(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_odp_general_caps {
+impl ::core::ops::BitAndAssign for ibv_odp_general_caps {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_odp_general_caps) {
         self.0 &= rhs.0;
@@ -435,7 +435,7 @@ impl ::std::ops::BitAndAssign for ibv_odp_general_caps {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_odp_general_caps(pub ::std::os::raw::c_uint);
+pub struct ibv_odp_general_caps(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_tso_caps {
@@ -445,27 +445,27 @@ pub struct ibv_tso_caps {
 impl ibv_rx_hash_function_flags {
     pub const IBV_RX_HASH_FUNC_TOEPLITZ: ibv_rx_hash_function_flags = ibv_rx_hash_function_flags(1);
 }
-impl ::std::ops::BitOr<ibv_rx_hash_function_flags> for ibv_rx_hash_function_flags {
+impl ::core::ops::BitOr<ibv_rx_hash_function_flags> for ibv_rx_hash_function_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_rx_hash_function_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_rx_hash_function_flags {
+impl ::core::ops::BitOrAssign for ibv_rx_hash_function_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_rx_hash_function_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_rx_hash_function_flags> for ibv_rx_hash_function_flags {
+impl ::core::ops::BitAnd<ibv_rx_hash_function_flags> for ibv_rx_hash_function_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_rx_hash_function_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_rx_hash_function_flags {
+impl ::core::ops::BitAndAssign for ibv_rx_hash_function_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_rx_hash_function_flags) {
         self.0 &= rhs.0;
@@ -473,7 +473,7 @@ impl ::std::ops::BitAndAssign for ibv_rx_hash_function_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_rx_hash_function_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_rx_hash_function_flags(pub ::core::ffi::c_uint);
 impl ibv_rx_hash_fields {
     pub const IBV_RX_HASH_SRC_IPV4: ibv_rx_hash_fields = ibv_rx_hash_fields(1);
     pub const IBV_RX_HASH_DST_IPV4: ibv_rx_hash_fields = ibv_rx_hash_fields(2);
@@ -486,27 +486,27 @@ impl ibv_rx_hash_fields {
     pub const IBV_RX_HASH_IPSEC_SPI: ibv_rx_hash_fields = ibv_rx_hash_fields(256);
     pub const IBV_RX_HASH_INNER: ibv_rx_hash_fields = ibv_rx_hash_fields(2147483648);
 }
-impl ::std::ops::BitOr<ibv_rx_hash_fields> for ibv_rx_hash_fields {
+impl ::core::ops::BitOr<ibv_rx_hash_fields> for ibv_rx_hash_fields {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_rx_hash_fields(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_rx_hash_fields {
+impl ::core::ops::BitOrAssign for ibv_rx_hash_fields {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_rx_hash_fields) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_rx_hash_fields> for ibv_rx_hash_fields {
+impl ::core::ops::BitAnd<ibv_rx_hash_fields> for ibv_rx_hash_fields {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_rx_hash_fields(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_rx_hash_fields {
+impl ::core::ops::BitAndAssign for ibv_rx_hash_fields {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_rx_hash_fields) {
         self.0 &= rhs.0;
@@ -514,7 +514,7 @@ impl ::std::ops::BitAndAssign for ibv_rx_hash_fields {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_rx_hash_fields(pub ::std::os::raw::c_uint);
+pub struct ibv_rx_hash_fields(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_rss_caps {
@@ -537,27 +537,27 @@ impl ibv_raw_packet_caps {
     pub const IBV_RAW_PACKET_CAP_IP_CSUM: ibv_raw_packet_caps = ibv_raw_packet_caps(4);
     pub const IBV_RAW_PACKET_CAP_DELAY_DROP: ibv_raw_packet_caps = ibv_raw_packet_caps(8);
 }
-impl ::std::ops::BitOr<ibv_raw_packet_caps> for ibv_raw_packet_caps {
+impl ::core::ops::BitOr<ibv_raw_packet_caps> for ibv_raw_packet_caps {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_raw_packet_caps(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_raw_packet_caps {
+impl ::core::ops::BitOrAssign for ibv_raw_packet_caps {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_raw_packet_caps) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_raw_packet_caps> for ibv_raw_packet_caps {
+impl ::core::ops::BitAnd<ibv_raw_packet_caps> for ibv_raw_packet_caps {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_raw_packet_caps(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_raw_packet_caps {
+impl ::core::ops::BitAndAssign for ibv_raw_packet_caps {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_raw_packet_caps) {
         self.0 &= rhs.0;
@@ -565,31 +565,31 @@ impl ::std::ops::BitAndAssign for ibv_raw_packet_caps {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_raw_packet_caps(pub ::std::os::raw::c_uint);
+pub struct ibv_raw_packet_caps(pub ::core::ffi::c_uint);
 impl ibv_tm_cap_flags {
     pub const IBV_TM_CAP_RC: ibv_tm_cap_flags = ibv_tm_cap_flags(1);
 }
-impl ::std::ops::BitOr<ibv_tm_cap_flags> for ibv_tm_cap_flags {
+impl ::core::ops::BitOr<ibv_tm_cap_flags> for ibv_tm_cap_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_tm_cap_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_tm_cap_flags {
+impl ::core::ops::BitOrAssign for ibv_tm_cap_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_tm_cap_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_tm_cap_flags> for ibv_tm_cap_flags {
+impl ::core::ops::BitAnd<ibv_tm_cap_flags> for ibv_tm_cap_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_tm_cap_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_tm_cap_flags {
+impl ::core::ops::BitAndAssign for ibv_tm_cap_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_tm_cap_flags) {
         self.0 &= rhs.0;
@@ -597,7 +597,7 @@ impl ::std::ops::BitAndAssign for ibv_tm_cap_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_tm_cap_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_tm_cap_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_tm_caps {
@@ -621,27 +621,27 @@ impl ibv_pci_atomic_op_size {
     pub const IBV_PCI_ATOMIC_OPERATION_16_BYTE_SIZE_SUP: ibv_pci_atomic_op_size =
         ibv_pci_atomic_op_size(4);
 }
-impl ::std::ops::BitOr<ibv_pci_atomic_op_size> for ibv_pci_atomic_op_size {
+impl ::core::ops::BitOr<ibv_pci_atomic_op_size> for ibv_pci_atomic_op_size {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_pci_atomic_op_size(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_pci_atomic_op_size {
+impl ::core::ops::BitOrAssign for ibv_pci_atomic_op_size {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_pci_atomic_op_size) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_pci_atomic_op_size> for ibv_pci_atomic_op_size {
+impl ::core::ops::BitAnd<ibv_pci_atomic_op_size> for ibv_pci_atomic_op_size {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_pci_atomic_op_size(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_pci_atomic_op_size {
+impl ::core::ops::BitAndAssign for ibv_pci_atomic_op_size {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_pci_atomic_op_size) {
         self.0 &= rhs.0;
@@ -649,7 +649,7 @@ impl ::std::ops::BitAndAssign for ibv_pci_atomic_op_size {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_pci_atomic_op_size(pub ::std::os::raw::c_uint);
+pub struct ibv_pci_atomic_op_size(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_pci_atomic_caps {
@@ -681,7 +681,7 @@ pub struct ibv_device_attr_ex {
 pub mod ibv_mtu {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_MTU_256: Type = 1;
     pub const IBV_MTU_512: Type = 2;
     pub const IBV_MTU_1024: Type = 3;
@@ -691,7 +691,7 @@ pub mod ibv_mtu {
 pub mod ibv_port_state {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_PORT_NOP: Type = 0;
     pub const IBV_PORT_DOWN: Type = 1;
     pub const IBV_PORT_INIT: Type = 2;
@@ -725,27 +725,27 @@ impl ibv_port_cap_flags {
     pub const IBV_PORT_CLIENT_REG_SUP: ibv_port_cap_flags = ibv_port_cap_flags(33554432);
     pub const IBV_PORT_IP_BASED_GIDS: ibv_port_cap_flags = ibv_port_cap_flags(67108864);
 }
-impl ::std::ops::BitOr<ibv_port_cap_flags> for ibv_port_cap_flags {
+impl ::core::ops::BitOr<ibv_port_cap_flags> for ibv_port_cap_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_port_cap_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_port_cap_flags {
+impl ::core::ops::BitOrAssign for ibv_port_cap_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_port_cap_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_port_cap_flags> for ibv_port_cap_flags {
+impl ::core::ops::BitAnd<ibv_port_cap_flags> for ibv_port_cap_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_port_cap_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_port_cap_flags {
+impl ::core::ops::BitAndAssign for ibv_port_cap_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_port_cap_flags) {
         self.0 &= rhs.0;
@@ -753,7 +753,7 @@ impl ::std::ops::BitAndAssign for ibv_port_cap_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_port_cap_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_port_cap_flags(pub ::core::ffi::c_uint);
 impl ibv_port_cap_flags2 {
     pub const IBV_PORT_SET_NODE_DESC_SUP: ibv_port_cap_flags2 = ibv_port_cap_flags2(1);
     pub const IBV_PORT_INFO_EXT_SUP: ibv_port_cap_flags2 = ibv_port_cap_flags2(2);
@@ -763,27 +763,27 @@ impl ibv_port_cap_flags2 {
     pub const IBV_PORT_LINK_SPEED_HDR_SUP: ibv_port_cap_flags2 = ibv_port_cap_flags2(32);
     pub const IBV_PORT_LINK_SPEED_NDR_SUP: ibv_port_cap_flags2 = ibv_port_cap_flags2(1024);
 }
-impl ::std::ops::BitOr<ibv_port_cap_flags2> for ibv_port_cap_flags2 {
+impl ::core::ops::BitOr<ibv_port_cap_flags2> for ibv_port_cap_flags2 {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_port_cap_flags2(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_port_cap_flags2 {
+impl ::core::ops::BitOrAssign for ibv_port_cap_flags2 {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_port_cap_flags2) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_port_cap_flags2> for ibv_port_cap_flags2 {
+impl ::core::ops::BitAnd<ibv_port_cap_flags2> for ibv_port_cap_flags2 {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_port_cap_flags2(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_port_cap_flags2 {
+impl ::core::ops::BitAndAssign for ibv_port_cap_flags2 {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_port_cap_flags2) {
         self.0 &= rhs.0;
@@ -791,14 +791,14 @@ impl ::std::ops::BitAndAssign for ibv_port_cap_flags2 {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_port_cap_flags2(pub ::std::os::raw::c_uint);
+pub struct ibv_port_cap_flags2(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_port_attr {
     pub state: ibv_port_state::Type,
     pub max_mtu: ibv_mtu::Type,
     pub active_mtu: ibv_mtu::Type,
-    pub gid_tbl_len: ::std::os::raw::c_int,
+    pub gid_tbl_len: ::core::ffi::c_int,
     pub port_cap_flags: u32,
     pub max_msg_sz: u32,
     pub bad_pkey_cntr: u32,
@@ -845,7 +845,7 @@ pub enum ibv_event_type {
 pub mod ibv_wc_status {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WC_SUCCESS: Type = 0;
     pub const IBV_WC_LOC_LEN_ERR: Type = 1;
     pub const IBV_WC_LOC_QP_OP_ERR: Type = 2;
@@ -872,12 +872,12 @@ pub mod ibv_wc_status {
     pub const IBV_WC_TM_RNDV_INCOMPLETE: Type = 23;
 }
 unsafe extern "C" {
-    pub fn ibv_wc_status_str(status: ibv_wc_status::Type) -> *const ::std::os::raw::c_char;
+    pub fn ibv_wc_status_str(status: ibv_wc_status::Type) -> *const ::core::ffi::c_char;
 }
 pub mod ibv_wc_opcode {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WC_SEND: Type = 0;
     pub const IBV_WC_RDMA_WRITE: Type = 1;
     pub const IBV_WC_RDMA_READ: Type = 2;
@@ -914,27 +914,27 @@ impl ibv_create_cq_wc_flags {
     pub const IBV_WC_EX_WITH_COMPLETION_TIMESTAMP_WALLCLOCK: ibv_create_cq_wc_flags =
         ibv_create_cq_wc_flags(2048);
 }
-impl ::std::ops::BitOr<ibv_create_cq_wc_flags> for ibv_create_cq_wc_flags {
+impl ::core::ops::BitOr<ibv_create_cq_wc_flags> for ibv_create_cq_wc_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_create_cq_wc_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_create_cq_wc_flags {
+impl ::core::ops::BitOrAssign for ibv_create_cq_wc_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_create_cq_wc_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_create_cq_wc_flags> for ibv_create_cq_wc_flags {
+impl ::core::ops::BitAnd<ibv_create_cq_wc_flags> for ibv_create_cq_wc_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_create_cq_wc_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_create_cq_wc_flags {
+impl ::core::ops::BitAndAssign for ibv_create_cq_wc_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_create_cq_wc_flags) {
         self.0 &= rhs.0;
@@ -942,7 +942,7 @@ impl ::std::ops::BitAndAssign for ibv_create_cq_wc_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_create_cq_wc_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_create_cq_wc_flags(pub ::core::ffi::c_uint);
 impl ibv_wc_flags {
     pub const IBV_WC_GRH: ibv_wc_flags = ibv_wc_flags(1);
     pub const IBV_WC_WITH_IMM: ibv_wc_flags = ibv_wc_flags(2);
@@ -952,27 +952,27 @@ impl ibv_wc_flags {
     pub const IBV_WC_TM_MATCH: ibv_wc_flags = ibv_wc_flags(32);
     pub const IBV_WC_TM_DATA_VALID: ibv_wc_flags = ibv_wc_flags(64);
 }
-impl ::std::ops::BitOr<ibv_wc_flags> for ibv_wc_flags {
+impl ::core::ops::BitOr<ibv_wc_flags> for ibv_wc_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_wc_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_wc_flags {
+impl ::core::ops::BitOrAssign for ibv_wc_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_wc_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_wc_flags> for ibv_wc_flags {
+impl ::core::ops::BitAnd<ibv_wc_flags> for ibv_wc_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_wc_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_wc_flags {
+impl ::core::ops::BitAndAssign for ibv_wc_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_wc_flags) {
         self.0 &= rhs.0;
@@ -980,7 +980,7 @@ impl ::std::ops::BitAndAssign for ibv_wc_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_wc_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_wc_flags(pub ::core::ffi::c_uint);
 impl ibv_access_flags {
     pub const IBV_ACCESS_LOCAL_WRITE: ibv_access_flags = ibv_access_flags(1);
     pub const IBV_ACCESS_REMOTE_WRITE: ibv_access_flags = ibv_access_flags(2);
@@ -992,27 +992,27 @@ impl ibv_access_flags {
     pub const IBV_ACCESS_HUGETLB: ibv_access_flags = ibv_access_flags(128);
     pub const IBV_ACCESS_RELAXED_ORDERING: ibv_access_flags = ibv_access_flags(1048576);
 }
-impl ::std::ops::BitOr<ibv_access_flags> for ibv_access_flags {
+impl ::core::ops::BitOr<ibv_access_flags> for ibv_access_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_access_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_access_flags {
+impl ::core::ops::BitOrAssign for ibv_access_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_access_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_access_flags> for ibv_access_flags {
+impl ::core::ops::BitAnd<ibv_access_flags> for ibv_access_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_access_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_access_flags {
+impl ::core::ops::BitAndAssign for ibv_access_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_access_flags) {
         self.0 &= rhs.0;
@@ -1020,7 +1020,7 @@ impl ::std::ops::BitAndAssign for ibv_access_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_access_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_access_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_pd {
@@ -1042,27 +1042,27 @@ impl ibv_xrcd_init_attr_mask {
     pub const IBV_XRCD_INIT_ATTR_OFLAGS: ibv_xrcd_init_attr_mask = ibv_xrcd_init_attr_mask(2);
     pub const IBV_XRCD_INIT_ATTR_RESERVED: ibv_xrcd_init_attr_mask = ibv_xrcd_init_attr_mask(4);
 }
-impl ::std::ops::BitOr<ibv_xrcd_init_attr_mask> for ibv_xrcd_init_attr_mask {
+impl ::core::ops::BitOr<ibv_xrcd_init_attr_mask> for ibv_xrcd_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_xrcd_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_xrcd_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_xrcd_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_xrcd_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_xrcd_init_attr_mask> for ibv_xrcd_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_xrcd_init_attr_mask> for ibv_xrcd_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_xrcd_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_xrcd_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_xrcd_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_xrcd_init_attr_mask) {
         self.0 &= rhs.0;
@@ -1070,13 +1070,13 @@ impl ::std::ops::BitAndAssign for ibv_xrcd_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_xrcd_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_xrcd_init_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_xrcd_init_attr {
     pub comp_mask: u32,
-    pub fd: ::std::os::raw::c_int,
-    pub oflags: ::std::os::raw::c_int,
+    pub fd: ::core::ffi::c_int,
+    pub oflags: ::core::ffi::c_int,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -1089,27 +1089,27 @@ impl ibv_rereg_mr_flags {
     pub const IBV_REREG_MR_CHANGE_ACCESS: ibv_rereg_mr_flags = ibv_rereg_mr_flags(4);
     pub const IBV_REREG_MR_FLAGS_SUPPORTED: ibv_rereg_mr_flags = ibv_rereg_mr_flags(7);
 }
-impl ::std::ops::BitOr<ibv_rereg_mr_flags> for ibv_rereg_mr_flags {
+impl ::core::ops::BitOr<ibv_rereg_mr_flags> for ibv_rereg_mr_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_rereg_mr_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_rereg_mr_flags {
+impl ::core::ops::BitOrAssign for ibv_rereg_mr_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_rereg_mr_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_rereg_mr_flags> for ibv_rereg_mr_flags {
+impl ::core::ops::BitAnd<ibv_rereg_mr_flags> for ibv_rereg_mr_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_rereg_mr_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_rereg_mr_flags {
+impl ::core::ops::BitAndAssign for ibv_rereg_mr_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_rereg_mr_flags) {
         self.0 &= rhs.0;
@@ -1117,13 +1117,13 @@ impl ::std::ops::BitAndAssign for ibv_rereg_mr_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_rereg_mr_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_rereg_mr_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_mr {
     pub context: *mut ibv_context,
     pub pd: *mut ibv_pd,
-    pub addr: *mut ::std::os::raw::c_void,
+    pub addr: *mut ::core::ffi::c_void,
     pub length: usize,
     pub handle: u32,
     pub lkey: u32,
@@ -1132,7 +1132,7 @@ pub struct ibv_mr {
 pub mod ibv_mw_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_MW_TYPE_1: Type = 1;
     pub const IBV_MW_TYPE_2: Type = 2;
 }
@@ -1157,7 +1157,7 @@ pub struct ibv_grh {
 pub mod ibv_rate {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_RATE_MAX: Type = 0;
     pub const IBV_RATE_2_5_GBPS: Type = 2;
     pub const IBV_RATE_5_GBPS: Type = 5;
@@ -1184,36 +1184,36 @@ pub mod ibv_rate {
     pub const IBV_RATE_1200_GBPS: Type = 24;
 }
 unsafe extern "C" {
-    pub fn ibv_rate_to_mult(rate: ibv_rate::Type) -> ::std::os::raw::c_int;
+    pub fn ibv_rate_to_mult(rate: ibv_rate::Type) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_rate_to_mbps(rate: ibv_rate::Type) -> ::std::os::raw::c_int;
+    pub fn ibv_rate_to_mbps(rate: ibv_rate::Type) -> ::core::ffi::c_int;
 }
 impl ibv_srq_attr_mask {
     pub const IBV_SRQ_MAX_WR: ibv_srq_attr_mask = ibv_srq_attr_mask(1);
     pub const IBV_SRQ_LIMIT: ibv_srq_attr_mask = ibv_srq_attr_mask(2);
 }
-impl ::std::ops::BitOr<ibv_srq_attr_mask> for ibv_srq_attr_mask {
+impl ::core::ops::BitOr<ibv_srq_attr_mask> for ibv_srq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_srq_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_srq_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_srq_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_srq_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_srq_attr_mask> for ibv_srq_attr_mask {
+impl ::core::ops::BitAnd<ibv_srq_attr_mask> for ibv_srq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_srq_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_srq_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_srq_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_srq_attr_mask) {
         self.0 &= rhs.0;
@@ -1221,7 +1221,7 @@ impl ::std::ops::BitAndAssign for ibv_srq_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_srq_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_srq_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_srq_attr {
@@ -1232,13 +1232,13 @@ pub struct ibv_srq_attr {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_srq_init_attr {
-    pub srq_context: *mut ::std::os::raw::c_void,
+    pub srq_context: *mut ::core::ffi::c_void,
     pub attr: ibv_srq_attr,
 }
 pub mod ibv_srq_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_SRQT_BASIC: Type = 0;
     pub const IBV_SRQT_XRC: Type = 1;
     pub const IBV_SRQT_TM: Type = 2;
@@ -1251,27 +1251,27 @@ impl ibv_srq_init_attr_mask {
     pub const IBV_SRQ_INIT_ATTR_TM: ibv_srq_init_attr_mask = ibv_srq_init_attr_mask(16);
     pub const IBV_SRQ_INIT_ATTR_RESERVED: ibv_srq_init_attr_mask = ibv_srq_init_attr_mask(32);
 }
-impl ::std::ops::BitOr<ibv_srq_init_attr_mask> for ibv_srq_init_attr_mask {
+impl ::core::ops::BitOr<ibv_srq_init_attr_mask> for ibv_srq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_srq_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_srq_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_srq_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_srq_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_srq_init_attr_mask> for ibv_srq_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_srq_init_attr_mask> for ibv_srq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_srq_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_srq_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_srq_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_srq_init_attr_mask) {
         self.0 &= rhs.0;
@@ -1279,7 +1279,7 @@ impl ::std::ops::BitAndAssign for ibv_srq_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_srq_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_srq_init_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_tm_cap {
@@ -1289,7 +1289,7 @@ pub struct ibv_tm_cap {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_srq_init_attr_ex {
-    pub srq_context: *mut ::std::os::raw::c_void,
+    pub srq_context: *mut ::core::ffi::c_void,
     pub attr: ibv_srq_attr,
     pub comp_mask: u32,
     pub srq_type: ibv_srq_type::Type,
@@ -1301,34 +1301,34 @@ pub struct ibv_srq_init_attr_ex {
 pub mod ibv_wq_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WQT_RQ: Type = 0;
 }
 impl ibv_wq_init_attr_mask {
     pub const IBV_WQ_INIT_ATTR_FLAGS: ibv_wq_init_attr_mask = ibv_wq_init_attr_mask(1);
     pub const IBV_WQ_INIT_ATTR_RESERVED: ibv_wq_init_attr_mask = ibv_wq_init_attr_mask(2);
 }
-impl ::std::ops::BitOr<ibv_wq_init_attr_mask> for ibv_wq_init_attr_mask {
+impl ::core::ops::BitOr<ibv_wq_init_attr_mask> for ibv_wq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_wq_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_wq_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_wq_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_wq_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_wq_init_attr_mask> for ibv_wq_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_wq_init_attr_mask> for ibv_wq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_wq_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_wq_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_wq_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_wq_init_attr_mask) {
         self.0 &= rhs.0;
@@ -1336,7 +1336,7 @@ impl ::std::ops::BitAndAssign for ibv_wq_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_wq_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_wq_init_attr_mask(pub ::core::ffi::c_uint);
 impl ibv_wq_flags {
     pub const IBV_WQ_FLAGS_CVLAN_STRIPPING: ibv_wq_flags = ibv_wq_flags(1);
     pub const IBV_WQ_FLAGS_SCATTER_FCS: ibv_wq_flags = ibv_wq_flags(2);
@@ -1344,27 +1344,27 @@ impl ibv_wq_flags {
     pub const IBV_WQ_FLAGS_PCI_WRITE_END_PADDING: ibv_wq_flags = ibv_wq_flags(8);
     pub const IBV_WQ_FLAGS_RESERVED: ibv_wq_flags = ibv_wq_flags(16);
 }
-impl ::std::ops::BitOr<ibv_wq_flags> for ibv_wq_flags {
+impl ::core::ops::BitOr<ibv_wq_flags> for ibv_wq_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_wq_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_wq_flags {
+impl ::core::ops::BitOrAssign for ibv_wq_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_wq_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_wq_flags> for ibv_wq_flags {
+impl ::core::ops::BitAnd<ibv_wq_flags> for ibv_wq_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_wq_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_wq_flags {
+impl ::core::ops::BitAndAssign for ibv_wq_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_wq_flags) {
         self.0 &= rhs.0;
@@ -1372,11 +1372,11 @@ impl ::std::ops::BitAndAssign for ibv_wq_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_wq_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_wq_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_wq_init_attr {
-    pub wq_context: *mut ::std::os::raw::c_void,
+    pub wq_context: *mut ::core::ffi::c_void,
     pub wq_type: ibv_wq_type::Type,
     pub max_wr: u32,
     pub max_sge: u32,
@@ -1388,7 +1388,7 @@ pub struct ibv_wq_init_attr {
 pub mod ibv_wq_state {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WQS_RESET: Type = 0;
     pub const IBV_WQS_RDY: Type = 1;
     pub const IBV_WQS_ERR: Type = 2;
@@ -1400,27 +1400,27 @@ impl ibv_wq_attr_mask {
     pub const IBV_WQ_ATTR_FLAGS: ibv_wq_attr_mask = ibv_wq_attr_mask(4);
     pub const IBV_WQ_ATTR_RESERVED: ibv_wq_attr_mask = ibv_wq_attr_mask(8);
 }
-impl ::std::ops::BitOr<ibv_wq_attr_mask> for ibv_wq_attr_mask {
+impl ::core::ops::BitOr<ibv_wq_attr_mask> for ibv_wq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_wq_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_wq_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_wq_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_wq_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_wq_attr_mask> for ibv_wq_attr_mask {
+impl ::core::ops::BitAnd<ibv_wq_attr_mask> for ibv_wq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_wq_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_wq_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_wq_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_wq_attr_mask) {
         self.0 &= rhs.0;
@@ -1428,7 +1428,7 @@ impl ::std::ops::BitAndAssign for ibv_wq_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_wq_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_wq_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_wq_attr {
@@ -1442,35 +1442,35 @@ pub struct ibv_wq_attr {
 #[derive(Copy, Clone)]
 pub struct ibv_rwq_ind_table {
     pub context: *mut ibv_context,
-    pub ind_tbl_handle: ::std::os::raw::c_int,
-    pub ind_tbl_num: ::std::os::raw::c_int,
+    pub ind_tbl_handle: ::core::ffi::c_int,
+    pub ind_tbl_num: ::core::ffi::c_int,
     pub comp_mask: u32,
 }
 impl ibv_ind_table_init_attr_mask {
     pub const IBV_CREATE_IND_TABLE_RESERVED: ibv_ind_table_init_attr_mask =
         ibv_ind_table_init_attr_mask(1);
 }
-impl ::std::ops::BitOr<ibv_ind_table_init_attr_mask> for ibv_ind_table_init_attr_mask {
+impl ::core::ops::BitOr<ibv_ind_table_init_attr_mask> for ibv_ind_table_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_ind_table_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_ind_table_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_ind_table_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_ind_table_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_ind_table_init_attr_mask> for ibv_ind_table_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_ind_table_init_attr_mask> for ibv_ind_table_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_ind_table_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_ind_table_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_ind_table_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_ind_table_init_attr_mask) {
         self.0 &= rhs.0;
@@ -1478,7 +1478,7 @@ impl ::std::ops::BitAndAssign for ibv_ind_table_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_ind_table_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_ind_table_init_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_rwq_ind_table_init_attr {
@@ -1489,7 +1489,7 @@ pub struct ibv_rwq_ind_table_init_attr {
 pub mod ibv_qp_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_QPT_RC: Type = 2;
     pub const IBV_QPT_UC: Type = 3;
     pub const IBV_QPT_UD: Type = 4;
@@ -1510,13 +1510,13 @@ pub struct ibv_qp_cap {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_qp_init_attr {
-    pub qp_context: *mut ::std::os::raw::c_void,
+    pub qp_context: *mut ::core::ffi::c_void,
     pub send_cq: *mut ibv_cq,
     pub recv_cq: *mut ibv_cq,
     pub srq: *mut ibv_srq,
     pub cap: ibv_qp_cap,
     pub qp_type: ibv_qp_type::Type,
-    pub sq_sig_all: ::std::os::raw::c_int,
+    pub sq_sig_all: ::core::ffi::c_int,
 }
 impl ibv_qp_init_attr_mask {
     pub const IBV_QP_INIT_ATTR_PD: ibv_qp_init_attr_mask = ibv_qp_init_attr_mask(1);
@@ -1527,27 +1527,27 @@ impl ibv_qp_init_attr_mask {
     pub const IBV_QP_INIT_ATTR_RX_HASH: ibv_qp_init_attr_mask = ibv_qp_init_attr_mask(32);
     pub const IBV_QP_INIT_ATTR_SEND_OPS_FLAGS: ibv_qp_init_attr_mask = ibv_qp_init_attr_mask(64);
 }
-impl ::std::ops::BitOr<ibv_qp_init_attr_mask> for ibv_qp_init_attr_mask {
+impl ::core::ops::BitOr<ibv_qp_init_attr_mask> for ibv_qp_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_qp_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_qp_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_qp_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_qp_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_qp_init_attr_mask> for ibv_qp_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_qp_init_attr_mask> for ibv_qp_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_qp_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_qp_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_qp_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_qp_init_attr_mask) {
         self.0 &= rhs.0;
@@ -1555,7 +1555,7 @@ impl ::std::ops::BitAndAssign for ibv_qp_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_qp_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_qp_init_attr_mask(pub ::core::ffi::c_uint);
 impl ibv_qp_create_flags {
     pub const IBV_QP_CREATE_BLOCK_SELF_MCAST_LB: ibv_qp_create_flags = ibv_qp_create_flags(2);
     pub const IBV_QP_CREATE_SCATTER_FCS: ibv_qp_create_flags = ibv_qp_create_flags(256);
@@ -1563,27 +1563,27 @@ impl ibv_qp_create_flags {
     pub const IBV_QP_CREATE_SOURCE_QPN: ibv_qp_create_flags = ibv_qp_create_flags(1024);
     pub const IBV_QP_CREATE_PCI_WRITE_END_PADDING: ibv_qp_create_flags = ibv_qp_create_flags(2048);
 }
-impl ::std::ops::BitOr<ibv_qp_create_flags> for ibv_qp_create_flags {
+impl ::core::ops::BitOr<ibv_qp_create_flags> for ibv_qp_create_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_qp_create_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_qp_create_flags {
+impl ::core::ops::BitOrAssign for ibv_qp_create_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_qp_create_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_qp_create_flags> for ibv_qp_create_flags {
+impl ::core::ops::BitAnd<ibv_qp_create_flags> for ibv_qp_create_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_qp_create_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_qp_create_flags {
+impl ::core::ops::BitAndAssign for ibv_qp_create_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_qp_create_flags) {
         self.0 &= rhs.0;
@@ -1591,7 +1591,7 @@ impl ::std::ops::BitAndAssign for ibv_qp_create_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_qp_create_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_qp_create_flags(pub ::core::ffi::c_uint);
 impl ibv_qp_create_send_ops_flags {
     pub const IBV_QP_EX_WITH_RDMA_WRITE: ibv_qp_create_send_ops_flags =
         ibv_qp_create_send_ops_flags(1);
@@ -1616,27 +1616,27 @@ impl ibv_qp_create_send_ops_flags {
     pub const IBV_QP_EX_WITH_ATOMIC_WRITE: ibv_qp_create_send_ops_flags =
         ibv_qp_create_send_ops_flags(4096);
 }
-impl ::std::ops::BitOr<ibv_qp_create_send_ops_flags> for ibv_qp_create_send_ops_flags {
+impl ::core::ops::BitOr<ibv_qp_create_send_ops_flags> for ibv_qp_create_send_ops_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_qp_create_send_ops_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_qp_create_send_ops_flags {
+impl ::core::ops::BitOrAssign for ibv_qp_create_send_ops_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_qp_create_send_ops_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_qp_create_send_ops_flags> for ibv_qp_create_send_ops_flags {
+impl ::core::ops::BitAnd<ibv_qp_create_send_ops_flags> for ibv_qp_create_send_ops_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_qp_create_send_ops_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_qp_create_send_ops_flags {
+impl ::core::ops::BitAndAssign for ibv_qp_create_send_ops_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_qp_create_send_ops_flags) {
         self.0 &= rhs.0;
@@ -1644,7 +1644,7 @@ impl ::std::ops::BitAndAssign for ibv_qp_create_send_ops_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_qp_create_send_ops_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_qp_create_send_ops_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_rx_hash_conf {
@@ -1656,13 +1656,13 @@ pub struct ibv_rx_hash_conf {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_qp_init_attr_ex {
-    pub qp_context: *mut ::std::os::raw::c_void,
+    pub qp_context: *mut ::core::ffi::c_void,
     pub send_cq: *mut ibv_cq,
     pub recv_cq: *mut ibv_cq,
     pub srq: *mut ibv_srq,
     pub cap: ibv_qp_cap,
     pub qp_type: ibv_qp_type::Type,
-    pub sq_sig_all: ::std::os::raw::c_int,
+    pub sq_sig_all: ::core::ffi::c_int,
     pub comp_mask: u32,
     pub pd: *mut ibv_pd,
     pub xrcd: *mut ibv_xrcd,
@@ -1680,27 +1680,27 @@ impl ibv_qp_open_attr_mask {
     pub const IBV_QP_OPEN_ATTR_TYPE: ibv_qp_open_attr_mask = ibv_qp_open_attr_mask(8);
     pub const IBV_QP_OPEN_ATTR_RESERVED: ibv_qp_open_attr_mask = ibv_qp_open_attr_mask(16);
 }
-impl ::std::ops::BitOr<ibv_qp_open_attr_mask> for ibv_qp_open_attr_mask {
+impl ::core::ops::BitOr<ibv_qp_open_attr_mask> for ibv_qp_open_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_qp_open_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_qp_open_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_qp_open_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_qp_open_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_qp_open_attr_mask> for ibv_qp_open_attr_mask {
+impl ::core::ops::BitAnd<ibv_qp_open_attr_mask> for ibv_qp_open_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_qp_open_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_qp_open_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_qp_open_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_qp_open_attr_mask) {
         self.0 &= rhs.0;
@@ -1708,14 +1708,14 @@ impl ::std::ops::BitAndAssign for ibv_qp_open_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_qp_open_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_qp_open_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_qp_open_attr {
     pub comp_mask: u32,
     pub qp_num: u32,
     pub xrcd: *mut ibv_xrcd,
-    pub qp_context: *mut ::std::os::raw::c_void,
+    pub qp_context: *mut ::core::ffi::c_void,
     pub qp_type: ibv_qp_type::Type,
 }
 impl ibv_qp_attr_mask {
@@ -1742,27 +1742,27 @@ impl ibv_qp_attr_mask {
     pub const IBV_QP_DEST_QPN: ibv_qp_attr_mask = ibv_qp_attr_mask(1048576);
     pub const IBV_QP_RATE_LIMIT: ibv_qp_attr_mask = ibv_qp_attr_mask(33554432);
 }
-impl ::std::ops::BitOr<ibv_qp_attr_mask> for ibv_qp_attr_mask {
+impl ::core::ops::BitOr<ibv_qp_attr_mask> for ibv_qp_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_qp_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_qp_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_qp_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_qp_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_qp_attr_mask> for ibv_qp_attr_mask {
+impl ::core::ops::BitAnd<ibv_qp_attr_mask> for ibv_qp_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_qp_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_qp_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_qp_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_qp_attr_mask) {
         self.0 &= rhs.0;
@@ -1770,11 +1770,11 @@ impl ::std::ops::BitAndAssign for ibv_qp_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_qp_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_qp_attr_mask(pub ::core::ffi::c_uint);
 pub mod ibv_qp_state {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_QPS_RESET: Type = 0;
     pub const IBV_QPS_INIT: Type = 1;
     pub const IBV_QPS_RTR: Type = 2;
@@ -1787,7 +1787,7 @@ pub mod ibv_qp_state {
 pub mod ibv_mig_state {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_MIG_MIGRATED: Type = 0;
     pub const IBV_MIG_REARM: Type = 1;
     pub const IBV_MIG_ARMED: Type = 2;
@@ -1802,7 +1802,7 @@ pub struct ibv_qp_attr {
     pub rq_psn: u32,
     pub sq_psn: u32,
     pub dest_qp_num: u32,
-    pub qp_access_flags: ::std::os::raw::c_uint,
+    pub qp_access_flags: ::core::ffi::c_uint,
     pub cap: ibv_qp_cap,
     pub ah_attr: ibv_ah_attr,
     pub alt_ah_attr: ibv_ah_attr,
@@ -1832,7 +1832,7 @@ pub struct ibv_qp_rate_limit_attr {
 pub mod ibv_wr_opcode {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WR_RDMA_WRITE: Type = 0;
     pub const IBV_WR_RDMA_WRITE_WITH_IMM: Type = 1;
     pub const IBV_WR_SEND: Type = 2;
@@ -1854,27 +1854,27 @@ impl ibv_send_flags {
     pub const IBV_SEND_INLINE: ibv_send_flags = ibv_send_flags(8);
     pub const IBV_SEND_IP_CSUM: ibv_send_flags = ibv_send_flags(16);
 }
-impl ::std::ops::BitOr<ibv_send_flags> for ibv_send_flags {
+impl ::core::ops::BitOr<ibv_send_flags> for ibv_send_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_send_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_send_flags {
+impl ::core::ops::BitOrAssign for ibv_send_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_send_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_send_flags> for ibv_send_flags {
+impl ::core::ops::BitAnd<ibv_send_flags> for ibv_send_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_send_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_send_flags {
+impl ::core::ops::BitAndAssign for ibv_send_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_send_flags) {
         self.0 &= rhs.0;
@@ -1882,11 +1882,11 @@ impl ::std::ops::BitAndAssign for ibv_send_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_send_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_send_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_data_buf {
-    pub addr: *mut ::std::os::raw::c_void,
+    pub addr: *mut ::core::ffi::c_void,
     pub length: usize,
 }
 #[repr(C)]
@@ -1902,12 +1902,12 @@ pub struct ibv_recv_wr {
     pub wr_id: u64,
     pub next: *mut ibv_recv_wr,
     pub sg_list: *mut ibv_sge,
-    pub num_sge: ::std::os::raw::c_int,
+    pub num_sge: ::core::ffi::c_int,
 }
 pub mod ibv_ops_wr_opcode {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_WR_TAG_ADD: Type = 0;
     pub const IBV_WR_TAG_DEL: Type = 1;
     pub const IBV_WR_TAG_SYNC: Type = 2;
@@ -1916,27 +1916,27 @@ impl ibv_ops_flags {
     pub const IBV_OPS_SIGNALED: ibv_ops_flags = ibv_ops_flags(1);
     pub const IBV_OPS_TM_SYNC: ibv_ops_flags = ibv_ops_flags(2);
 }
-impl ::std::ops::BitOr<ibv_ops_flags> for ibv_ops_flags {
+impl ::core::ops::BitOr<ibv_ops_flags> for ibv_ops_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_ops_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_ops_flags {
+impl ::core::ops::BitOrAssign for ibv_ops_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_ops_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_ops_flags> for ibv_ops_flags {
+impl ::core::ops::BitAnd<ibv_ops_flags> for ibv_ops_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_ops_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_ops_flags {
+impl ::core::ops::BitAndAssign for ibv_ops_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_ops_flags) {
         self.0 &= rhs.0;
@@ -1944,17 +1944,17 @@ impl ::std::ops::BitAndAssign for ibv_ops_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_ops_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_ops_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 pub struct ibv_mw_bind {
     pub wr_id: u64,
-    pub send_flags: ::std::os::raw::c_uint,
+    pub send_flags: ::core::ffi::c_uint,
     pub bind_info: ibv_mw_bind_info,
 }
 #[repr(C)]
 pub struct ibv_srq {
     pub context: *mut ibv_context,
-    pub srq_context: *mut ::std::os::raw::c_void,
+    pub srq_context: *mut ::core::ffi::c_void,
     pub pd: *mut ibv_pd,
     pub handle: u32,
     pub mutex: pthread_mutex_t,
@@ -1964,19 +1964,19 @@ pub struct ibv_srq {
 #[repr(C)]
 pub struct ibv_wq {
     pub context: *mut ibv_context,
-    pub wq_context: *mut ::std::os::raw::c_void,
+    pub wq_context: *mut ::core::ffi::c_void,
     pub pd: *mut ibv_pd,
     pub cq: *mut ibv_cq,
     pub wq_num: u32,
     pub handle: u32,
     pub state: ibv_wq_state::Type,
     pub wq_type: ibv_wq_type::Type,
-    pub post_recv: ::std::option::Option<
+    pub post_recv: ::core::option::Option<
         unsafe extern "C" fn(
             current: *mut ibv_wq,
             recv_wr: *mut ibv_recv_wr,
             bad_recv_wr: *mut *mut ibv_recv_wr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub mutex: pthread_mutex_t,
     pub cond: pthread_cond_t,
@@ -1986,7 +1986,7 @@ pub struct ibv_wq {
 #[repr(C)]
 pub struct ibv_qp {
     pub context: *mut ibv_context,
-    pub qp_context: *mut ::std::os::raw::c_void,
+    pub qp_context: *mut ::core::ffi::c_void,
     pub pd: *mut ibv_pd,
     pub send_cq: *mut ibv_cq,
     pub recv_cq: *mut ibv_cq,
@@ -2004,8 +2004,8 @@ pub struct ibv_qp_ex {
     pub qp_base: ibv_qp,
     pub comp_mask: u64,
     pub wr_id: u64,
-    pub wr_flags: ::std::os::raw::c_uint,
-    pub wr_atomic_cmp_swp: ::std::option::Option<
+    pub wr_flags: ::core::ffi::c_uint,
+    pub wr_atomic_cmp_swp: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp_ex,
             rkey: u32,
@@ -2014,10 +2014,10 @@ pub struct ibv_qp_ex {
             swap: u64,
         ),
     >,
-    pub wr_atomic_fetch_add: ::std::option::Option<
+    pub wr_atomic_fetch_add: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, rkey: u32, remote_addr: u64, add: u64),
     >,
-    pub wr_bind_mw: ::std::option::Option<
+    pub wr_bind_mw: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp_ex,
             mw: *mut ibv_mw,
@@ -2026,30 +2026,30 @@ pub struct ibv_qp_ex {
         ),
     >,
     pub wr_local_inv:
-        ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, invalidate_rkey: u32)>,
-    pub wr_rdma_read: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, invalidate_rkey: u32)>,
+    pub wr_rdma_read: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, rkey: u32, remote_addr: u64),
     >,
-    pub wr_rdma_write: ::std::option::Option<
+    pub wr_rdma_write: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, rkey: u32, remote_addr: u64),
     >,
-    pub wr_rdma_write_imm: ::std::option::Option<
+    pub wr_rdma_write_imm: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, rkey: u32, remote_addr: u64, imm_data: __be32),
     >,
-    pub wr_send: ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
+    pub wr_send: ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
     pub wr_send_imm:
-        ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, imm_data: __be32)>,
+        ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, imm_data: __be32)>,
     pub wr_send_inv:
-        ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, invalidate_rkey: u32)>,
-    pub wr_send_tso: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, invalidate_rkey: u32)>,
+    pub wr_send_tso: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp_ex,
-            hdr: *mut ::std::os::raw::c_void,
+            hdr: *mut ::core::ffi::c_void,
             hdr_sz: u16,
             mss: u16,
         ),
     >,
-    pub wr_set_ud_addr: ::std::option::Option<
+    pub wr_set_ud_addr: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp_ex,
             ah: *mut ibv_ah,
@@ -2058,29 +2058,29 @@ pub struct ibv_qp_ex {
         ),
     >,
     pub wr_set_xrc_srqn:
-        ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, remote_srqn: u32)>,
-    pub wr_set_inline_data: ::std::option::Option<
-        unsafe extern "C" fn(qp: *mut ibv_qp_ex, addr: *mut ::std::os::raw::c_void, length: usize),
+        ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex, remote_srqn: u32)>,
+    pub wr_set_inline_data: ::core::option::Option<
+        unsafe extern "C" fn(qp: *mut ibv_qp_ex, addr: *mut ::core::ffi::c_void, length: usize),
     >,
-    pub wr_set_inline_data_list: ::std::option::Option<
+    pub wr_set_inline_data_list: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, num_buf: usize, buf_list: *const ibv_data_buf),
     >,
-    pub wr_set_sge: ::std::option::Option<
+    pub wr_set_sge: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, lkey: u32, addr: u64, length: u32),
     >,
-    pub wr_set_sge_list: ::std::option::Option<
+    pub wr_set_sge_list: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp_ex, num_sge: usize, sg_list: *const ibv_sge),
     >,
-    pub wr_start: ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
+    pub wr_start: ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
     pub wr_complete:
-        ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex) -> ::std::os::raw::c_int>,
-    pub wr_abort: ::std::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
-    pub wr_atomic_write: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex) -> ::core::ffi::c_int>,
+    pub wr_abort: ::core::option::Option<unsafe extern "C" fn(qp: *mut ibv_qp_ex)>,
+    pub wr_atomic_write: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp_ex,
             rkey: u32,
             remote_addr: u64,
-            atomic_wr: *const ::std::os::raw::c_void,
+            atomic_wr: *const ::core::ffi::c_void,
         ),
     >,
 }
@@ -2098,16 +2098,16 @@ pub struct ibv_ece {
 #[derive(Copy, Clone)]
 pub struct ibv_comp_channel {
     pub context: *mut ibv_context,
-    pub fd: ::std::os::raw::c_int,
-    pub refcnt: ::std::os::raw::c_int,
+    pub fd: ::core::ffi::c_int,
+    pub refcnt: ::core::ffi::c_int,
 }
 #[repr(C)]
 pub struct ibv_cq {
     pub context: *mut ibv_context,
     pub channel: *mut ibv_comp_channel,
-    pub cq_context: *mut ::std::os::raw::c_void,
+    pub cq_context: *mut ::core::ffi::c_void,
     pub handle: u32,
-    pub cqe: ::std::os::raw::c_int,
+    pub cqe: ::core::ffi::c_int,
     pub mutex: pthread_mutex_t,
     pub cond: pthread_cond_t,
     pub comp_events_completed: u32,
@@ -2128,9 +2128,9 @@ pub struct ibv_wc_tm_info {
 pub struct ibv_cq_ex {
     pub context: *mut ibv_context,
     pub channel: *mut ibv_comp_channel,
-    pub cq_context: *mut ::std::os::raw::c_void,
+    pub cq_context: *mut ::core::ffi::c_void,
     pub handle: u32,
-    pub cqe: ::std::os::raw::c_int,
+    pub cqe: ::core::ffi::c_int,
     pub mutex: pthread_mutex_t,
     pub cond: pthread_cond_t,
     pub comp_events_completed: u32,
@@ -2138,67 +2138,67 @@ pub struct ibv_cq_ex {
     pub comp_mask: u32,
     pub status: ibv_wc_status::Type,
     pub wr_id: u64,
-    pub start_poll: ::std::option::Option<
+    pub start_poll: ::core::option::Option<
         unsafe extern "C" fn(
             current: *mut ibv_cq_ex,
             attr: *mut ibv_poll_cq_attr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub next_poll: ::std::option::Option<
-        unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ::std::os::raw::c_int,
+    pub next_poll:
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ::core::ffi::c_int>,
+    pub end_poll: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex)>,
+    pub read_opcode: ::core::option::Option<
+        unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ibv_wc_opcode::Type,
     >,
-    pub end_poll: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex)>,
-    pub read_opcode:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ibv_wc_opcode::Type>,
     pub read_vendor_err:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
-    pub read_byte_len: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+    pub read_byte_len: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
     pub read_imm_data:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> __be32>,
-    pub read_qp_num: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
-    pub read_src_qp: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
-    pub read_wc_flags: ::std::option::Option<
-        unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ::std::os::raw::c_uint,
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> __be32>,
+    pub read_qp_num: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+    pub read_src_qp: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+    pub read_wc_flags: ::core::option::Option<
+        unsafe extern "C" fn(current: *mut ibv_cq_ex) -> ::core::ffi::c_uint,
     >,
-    pub read_slid: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
-    pub read_sl: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u8>,
+    pub read_slid: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+    pub read_sl: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u8>,
     pub read_dlid_path_bits:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u8>,
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u8>,
     pub read_completion_ts:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u64>,
-    pub read_cvlan: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u16>,
-    pub read_flow_tag: ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
-    pub read_tm_info: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u64>,
+    pub read_cvlan: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u16>,
+    pub read_flow_tag: ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u32>,
+    pub read_tm_info: ::core::option::Option<
         unsafe extern "C" fn(current: *mut ibv_cq_ex, tm_info: *mut ibv_wc_tm_info),
     >,
     pub read_completion_wallclock_ns:
-        ::std::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u64>,
+        ::core::option::Option<unsafe extern "C" fn(current: *mut ibv_cq_ex) -> u64>,
 }
 impl ibv_cq_attr_mask {
     pub const IBV_CQ_ATTR_MODERATE: ibv_cq_attr_mask = ibv_cq_attr_mask(1);
     pub const IBV_CQ_ATTR_RESERVED: ibv_cq_attr_mask = ibv_cq_attr_mask(2);
 }
-impl ::std::ops::BitOr<ibv_cq_attr_mask> for ibv_cq_attr_mask {
+impl ::core::ops::BitOr<ibv_cq_attr_mask> for ibv_cq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_cq_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_cq_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_cq_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_cq_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_cq_attr_mask> for ibv_cq_attr_mask {
+impl ::core::ops::BitAnd<ibv_cq_attr_mask> for ibv_cq_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_cq_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_cq_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_cq_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_cq_attr_mask) {
         self.0 &= rhs.0;
@@ -2206,7 +2206,7 @@ impl ::std::ops::BitAndAssign for ibv_cq_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_cq_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_cq_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_moderate_cq {
@@ -2230,27 +2230,27 @@ impl ibv_flow_flags {
     pub const IBV_FLOW_ATTR_FLAGS_DONT_TRAP: ibv_flow_flags = ibv_flow_flags(2);
     pub const IBV_FLOW_ATTR_FLAGS_EGRESS: ibv_flow_flags = ibv_flow_flags(4);
 }
-impl ::std::ops::BitOr<ibv_flow_flags> for ibv_flow_flags {
+impl ::core::ops::BitOr<ibv_flow_flags> for ibv_flow_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_flow_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_flow_flags {
+impl ::core::ops::BitOrAssign for ibv_flow_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_flow_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_flow_flags> for ibv_flow_flags {
+impl ::core::ops::BitAnd<ibv_flow_flags> for ibv_flow_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_flow_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_flow_flags {
+impl ::core::ops::BitAndAssign for ibv_flow_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_flow_flags) {
         self.0 &= rhs.0;
@@ -2258,11 +2258,11 @@ impl ::std::ops::BitAndAssign for ibv_flow_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_flow_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_flow_flags(pub ::core::ffi::c_uint);
 pub mod ibv_flow_attr_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_FLOW_ATTR_NORMAL: Type = 0;
     pub const IBV_FLOW_ATTR_ALL_DEFAULT: Type = 1;
     pub const IBV_FLOW_ATTR_MC_DEFAULT: Type = 2;
@@ -2271,7 +2271,7 @@ pub mod ibv_flow_attr_type {
 pub mod ibv_flow_spec_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_FLOW_SPEC_ETH: Type = 32;
     pub const IBV_FLOW_SPEC_IPV4: Type = 48;
     pub const IBV_FLOW_SPEC_IPV6: Type = 49;
@@ -2476,27 +2476,27 @@ pub struct ibv_flow_action {
 impl ibv_flow_action_esp_mask {
     pub const IBV_FLOW_ACTION_ESP_MASK_ESN: ibv_flow_action_esp_mask = ibv_flow_action_esp_mask(1);
 }
-impl ::std::ops::BitOr<ibv_flow_action_esp_mask> for ibv_flow_action_esp_mask {
+impl ::core::ops::BitOr<ibv_flow_action_esp_mask> for ibv_flow_action_esp_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_flow_action_esp_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_flow_action_esp_mask {
+impl ::core::ops::BitOrAssign for ibv_flow_action_esp_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_flow_action_esp_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_flow_action_esp_mask> for ibv_flow_action_esp_mask {
+impl ::core::ops::BitAnd<ibv_flow_action_esp_mask> for ibv_flow_action_esp_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_flow_action_esp_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_flow_action_esp_mask {
+impl ::core::ops::BitAndAssign for ibv_flow_action_esp_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_flow_action_esp_mask) {
         self.0 &= rhs.0;
@@ -2504,17 +2504,17 @@ impl ::std::ops::BitAndAssign for ibv_flow_action_esp_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_flow_action_esp_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_flow_action_esp_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_flow_action_esp_attr {
     pub esp_attr: *mut ib_uverbs_flow_action_esp,
     pub keymat_proto: ib_uverbs_flow_action_esp_keymat::Type,
     pub keymat_len: u16,
-    pub keymat_ptr: *mut ::std::os::raw::c_void,
+    pub keymat_ptr: *mut ::core::ffi::c_void,
     pub replay_proto: ib_uverbs_flow_action_esp_replay::Type,
     pub replay_len: u16,
-    pub replay_ptr: *mut ::std::os::raw::c_void,
+    pub replay_ptr: *mut ::core::ffi::c_void,
     pub esp_encap: *mut ib_uverbs_flow_action_esp_encap,
     pub comp_mask: u32,
     pub esn: u32,
@@ -2522,13 +2522,13 @@ pub struct ibv_flow_action_esp_attr {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct _ibv_device_ops {
-    pub _dummy1: ::std::option::Option<
+    pub _dummy1: ::core::option::Option<
         unsafe extern "C" fn(
             device: *mut ibv_device,
-            cmd_fd: ::std::os::raw::c_int,
+            cmd_fd: ::core::ffi::c_int,
         ) -> *mut ibv_context,
     >,
-    pub _dummy2: ::std::option::Option<unsafe extern "C" fn(context: *mut ibv_context)>,
+    pub _dummy2: ::core::option::Option<unsafe extern "C" fn(context: *mut ibv_context)>,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2536,10 +2536,10 @@ pub struct ibv_device {
     pub _ops: _ibv_device_ops,
     pub node_type: ibv_node_type::Type,
     pub transport_type: ibv_transport_type::Type,
-    pub name: [::std::os::raw::c_char; 64usize],
-    pub dev_name: [::std::os::raw::c_char; 64usize],
-    pub dev_path: [::std::os::raw::c_char; 256usize],
-    pub ibdev_path: [::std::os::raw::c_char; 256usize],
+    pub name: [::core::ffi::c_char; 64usize],
+    pub dev_name: [::core::ffi::c_char; 64usize],
+    pub dev_path: [::core::ffi::c_char; 256usize],
+    pub ibdev_path: [::core::ffi::c_char; 256usize],
 }
 #[repr(C)]
 #[derive(Debug)]
@@ -2549,145 +2549,144 @@ pub struct _compat_ibv_port_attr {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_context_ops {
-    pub _compat_query_device: ::std::option::Option<
+    pub _compat_query_device: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             device_attr: *mut ibv_device_attr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub _compat_query_port: ::std::option::Option<
+    pub _compat_query_port: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             port_num: u8,
             port_attr: *mut _compat_ibv_port_attr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub _compat_alloc_pd:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_dealloc_pd:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
-    pub _compat_reg_mr:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub _compat_reg_mr: ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_rereg_mr:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_dereg_mr:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
-    pub alloc_mw: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub alloc_mw: ::core::option::Option<
         unsafe extern "C" fn(pd: *mut ibv_pd, type_: ibv_mw_type::Type) -> *mut ibv_mw,
     >,
-    pub bind_mw: ::std::option::Option<
+    pub bind_mw: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             mw: *mut ibv_mw,
             mw_bind: *mut ibv_mw_bind,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub dealloc_mw:
-        ::std::option::Option<unsafe extern "C" fn(mw: *mut ibv_mw) -> ::std::os::raw::c_int>,
+        ::core::option::Option<unsafe extern "C" fn(mw: *mut ibv_mw) -> ::core::ffi::c_int>,
     pub _compat_create_cq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
-    pub poll_cq: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub poll_cq: ::core::option::Option<
         unsafe extern "C" fn(
             cq: *mut ibv_cq,
-            num_entries: ::std::os::raw::c_int,
+            num_entries: ::core::ffi::c_int,
             wc: *mut ibv_wc,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub req_notify_cq: ::std::option::Option<
+    pub req_notify_cq: ::core::option::Option<
         unsafe extern "C" fn(
             cq: *mut ibv_cq,
-            solicited_only: ::std::os::raw::c_int,
-        ) -> ::std::os::raw::c_int,
+            solicited_only: ::core::ffi::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub _compat_cq_event:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_resize_cq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_destroy_cq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_create_srq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_modify_srq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_query_srq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_destroy_srq:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
-    pub post_srq_recv: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub post_srq_recv: ::core::option::Option<
         unsafe extern "C" fn(
             srq: *mut ibv_srq,
             recv_wr: *mut ibv_recv_wr,
             bad_recv_wr: *mut *mut ibv_recv_wr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub _compat_create_qp:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_query_qp:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_modify_qp:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_destroy_qp:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
-    pub post_send: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
+    pub post_send: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             wr: *mut ibv_send_wr,
             bad_wr: *mut *mut ibv_send_wr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub post_recv: ::std::option::Option<
+    pub post_recv: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             wr: *mut ibv_recv_wr,
             bad_wr: *mut *mut ibv_recv_wr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub _compat_create_ah:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_destroy_ah:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_attach_mcast:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_detach_mcast:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
     pub _compat_async_event:
-        ::std::option::Option<unsafe extern "C" fn() -> *mut ::std::os::raw::c_void>,
+        ::core::option::Option<unsafe extern "C" fn() -> *mut ::core::ffi::c_void>,
 }
 #[repr(C)]
 pub struct ibv_context {
     pub device: *mut ibv_device,
     pub ops: ibv_context_ops,
-    pub cmd_fd: ::std::os::raw::c_int,
-    pub async_fd: ::std::os::raw::c_int,
-    pub num_comp_vectors: ::std::os::raw::c_int,
+    pub cmd_fd: ::core::ffi::c_int,
+    pub async_fd: ::core::ffi::c_int,
+    pub num_comp_vectors: ::core::ffi::c_int,
     pub mutex: pthread_mutex_t,
-    pub abi_compat: *mut ::std::os::raw::c_void,
+    pub abi_compat: *mut ::core::ffi::c_void,
 }
 impl ibv_cq_init_attr_mask {
     pub const IBV_CQ_INIT_ATTR_MASK_FLAGS: ibv_cq_init_attr_mask = ibv_cq_init_attr_mask(1);
     pub const IBV_CQ_INIT_ATTR_MASK_PD: ibv_cq_init_attr_mask = ibv_cq_init_attr_mask(2);
 }
-impl ::std::ops::BitOr<ibv_cq_init_attr_mask> for ibv_cq_init_attr_mask {
+impl ::core::ops::BitOr<ibv_cq_init_attr_mask> for ibv_cq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_cq_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_cq_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_cq_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_cq_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_cq_init_attr_mask> for ibv_cq_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_cq_init_attr_mask> for ibv_cq_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_cq_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_cq_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_cq_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_cq_init_attr_mask) {
         self.0 &= rhs.0;
@@ -2695,34 +2694,34 @@ impl ::std::ops::BitAndAssign for ibv_cq_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_cq_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_cq_init_attr_mask(pub ::core::ffi::c_uint);
 impl ibv_create_cq_attr_flags {
     pub const IBV_CREATE_CQ_ATTR_SINGLE_THREADED: ibv_create_cq_attr_flags =
         ibv_create_cq_attr_flags(1);
     pub const IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN: ibv_create_cq_attr_flags =
         ibv_create_cq_attr_flags(2);
 }
-impl ::std::ops::BitOr<ibv_create_cq_attr_flags> for ibv_create_cq_attr_flags {
+impl ::core::ops::BitOr<ibv_create_cq_attr_flags> for ibv_create_cq_attr_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_create_cq_attr_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_create_cq_attr_flags {
+impl ::core::ops::BitOrAssign for ibv_create_cq_attr_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_create_cq_attr_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_create_cq_attr_flags> for ibv_create_cq_attr_flags {
+impl ::core::ops::BitAnd<ibv_create_cq_attr_flags> for ibv_create_cq_attr_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_create_cq_attr_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_create_cq_attr_flags {
+impl ::core::ops::BitAndAssign for ibv_create_cq_attr_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_create_cq_attr_flags) {
         self.0 &= rhs.0;
@@ -2730,12 +2729,12 @@ impl ::std::ops::BitAndAssign for ibv_create_cq_attr_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_create_cq_attr_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_create_cq_attr_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_cq_init_attr_ex {
     pub cqe: u32,
-    pub cq_context: *mut ::std::os::raw::c_void,
+    pub cq_context: *mut ::core::ffi::c_void,
     pub channel: *mut ibv_comp_channel,
     pub comp_vector: u32,
     pub wc_flags: u64,
@@ -2749,27 +2748,27 @@ impl ibv_parent_domain_init_attr_mask {
     pub const IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT: ibv_parent_domain_init_attr_mask =
         ibv_parent_domain_init_attr_mask(2);
 }
-impl ::std::ops::BitOr<ibv_parent_domain_init_attr_mask> for ibv_parent_domain_init_attr_mask {
+impl ::core::ops::BitOr<ibv_parent_domain_init_attr_mask> for ibv_parent_domain_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_parent_domain_init_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_parent_domain_init_attr_mask {
+impl ::core::ops::BitOrAssign for ibv_parent_domain_init_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_parent_domain_init_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_parent_domain_init_attr_mask> for ibv_parent_domain_init_attr_mask {
+impl ::core::ops::BitAnd<ibv_parent_domain_init_attr_mask> for ibv_parent_domain_init_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_parent_domain_init_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_parent_domain_init_attr_mask {
+impl ::core::ops::BitAndAssign for ibv_parent_domain_init_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_parent_domain_init_attr_mask) {
         self.0 &= rhs.0;
@@ -2777,31 +2776,31 @@ impl ::std::ops::BitAndAssign for ibv_parent_domain_init_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_parent_domain_init_attr_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_parent_domain_init_attr_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct ibv_parent_domain_init_attr {
     pub pd: *mut ibv_pd,
     pub td: *mut ibv_td,
     pub comp_mask: u32,
-    pub alloc: ::std::option::Option<
+    pub alloc: ::core::option::Option<
         unsafe extern "C" fn(
             pd: *mut ibv_pd,
-            pd_context: *mut ::std::os::raw::c_void,
+            pd_context: *mut ::core::ffi::c_void,
             size: usize,
             alignment: usize,
             resource_type: u64,
-        ) -> *mut ::std::os::raw::c_void,
+        ) -> *mut ::core::ffi::c_void,
     >,
-    pub free: ::std::option::Option<
+    pub free: ::core::option::Option<
         unsafe extern "C" fn(
             pd: *mut ibv_pd,
-            pd_context: *mut ::std::os::raw::c_void,
-            ptr: *mut ::std::os::raw::c_void,
+            pd_context: *mut ::core::ffi::c_void,
+            ptr: *mut ::core::ffi::c_void,
             resource_type: u64,
         ),
     >,
-    pub pd_context: *mut ::std::os::raw::c_void,
+    pub pd_context: *mut ::core::ffi::c_void,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
@@ -2816,7 +2815,7 @@ pub struct ibv_counters {
 pub mod ibv_counter_description {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const IBV_COUNTER_PACKETS: Type = 0;
     pub const IBV_COUNTER_BYTES: Type = 1;
 }
@@ -2831,27 +2830,27 @@ impl ibv_read_counters_flags {
     pub const IBV_READ_COUNTERS_ATTR_PREFER_CACHED: ibv_read_counters_flags =
         ibv_read_counters_flags(1);
 }
-impl ::std::ops::BitOr<ibv_read_counters_flags> for ibv_read_counters_flags {
+impl ::core::ops::BitOr<ibv_read_counters_flags> for ibv_read_counters_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_read_counters_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_read_counters_flags {
+impl ::core::ops::BitOrAssign for ibv_read_counters_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_read_counters_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_read_counters_flags> for ibv_read_counters_flags {
+impl ::core::ops::BitAnd<ibv_read_counters_flags> for ibv_read_counters_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_read_counters_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_read_counters_flags {
+impl ::core::ops::BitAndAssign for ibv_read_counters_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_read_counters_flags) {
         self.0 &= rhs.0;
@@ -2859,32 +2858,32 @@ impl ::std::ops::BitAndAssign for ibv_read_counters_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_read_counters_flags(pub ::std::os::raw::c_uint);
+pub struct ibv_read_counters_flags(pub ::core::ffi::c_uint);
 impl ibv_values_mask {
     pub const IBV_VALUES_MASK_RAW_CLOCK: ibv_values_mask = ibv_values_mask(1);
     pub const IBV_VALUES_MASK_RESERVED: ibv_values_mask = ibv_values_mask(2);
 }
-impl ::std::ops::BitOr<ibv_values_mask> for ibv_values_mask {
+impl ::core::ops::BitOr<ibv_values_mask> for ibv_values_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         ibv_values_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for ibv_values_mask {
+impl ::core::ops::BitOrAssign for ibv_values_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: ibv_values_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<ibv_values_mask> for ibv_values_mask {
+impl ::core::ops::BitAnd<ibv_values_mask> for ibv_values_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         ibv_values_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for ibv_values_mask {
+impl ::core::ops::BitAndAssign for ibv_values_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: ibv_values_mask) {
         self.0 &= rhs.0;
@@ -2892,7 +2891,7 @@ impl ::std::ops::BitAndAssign for ibv_values_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct ibv_values_mask(pub ::std::os::raw::c_uint);
+pub struct ibv_values_mask(pub ::core::ffi::c_uint);
 #[repr(C)]
 pub struct ibv_values_ex {
     pub comp_mask: u32,
@@ -2900,202 +2899,199 @@ pub struct ibv_values_ex {
 }
 #[repr(C)]
 pub struct verbs_context {
-    pub query_port: ::std::option::Option<
+    pub query_port: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             port_num: u8,
             port_attr: *mut ibv_port_attr,
             port_attr_len: usize,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub advise_mr: ::std::option::Option<
+    pub advise_mr: ::core::option::Option<
         unsafe extern "C" fn(
             pd: *mut ibv_pd,
             advice: ib_uverbs_advise_mr_advice::Type,
             flags: u32,
             sg_list: *mut ibv_sge,
             num_sges: u32,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub alloc_null_mr: ::std::option::Option<unsafe extern "C" fn(pd: *mut ibv_pd) -> *mut ibv_mr>,
-    pub read_counters: ::std::option::Option<
+    pub alloc_null_mr: ::core::option::Option<unsafe extern "C" fn(pd: *mut ibv_pd) -> *mut ibv_mr>,
+    pub read_counters: ::core::option::Option<
         unsafe extern "C" fn(
             counters: *mut ibv_counters,
             counters_value: *mut u64,
             ncounters: u32,
             flags: u32,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub attach_counters_point_flow: ::std::option::Option<
+    pub attach_counters_point_flow: ::core::option::Option<
         unsafe extern "C" fn(
             counters: *mut ibv_counters,
             attr: *mut ibv_counter_attach_attr,
             flow: *mut ibv_flow,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub create_counters: ::std::option::Option<
+    pub create_counters: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             init_attr: *mut ibv_counters_init_attr,
         ) -> *mut ibv_counters,
     >,
-    pub destroy_counters: ::std::option::Option<
-        unsafe extern "C" fn(counters: *mut ibv_counters) -> ::std::os::raw::c_int,
+    pub destroy_counters: ::core::option::Option<
+        unsafe extern "C" fn(counters: *mut ibv_counters) -> ::core::ffi::c_int,
     >,
-    pub reg_dm_mr: ::std::option::Option<
+    pub reg_dm_mr: ::core::option::Option<
         unsafe extern "C" fn(
             pd: *mut ibv_pd,
             dm: *mut ibv_dm,
             dm_offset: u64,
             length: usize,
-            access: ::std::os::raw::c_uint,
+            access: ::core::ffi::c_uint,
         ) -> *mut ibv_mr,
     >,
-    pub alloc_dm: ::std::option::Option<
+    pub alloc_dm: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             attr: *mut ibv_alloc_dm_attr,
         ) -> *mut ibv_dm,
     >,
     pub free_dm:
-        ::std::option::Option<unsafe extern "C" fn(dm: *mut ibv_dm) -> ::std::os::raw::c_int>,
-    pub modify_flow_action_esp: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(dm: *mut ibv_dm) -> ::core::ffi::c_int>,
+    pub modify_flow_action_esp: ::core::option::Option<
         unsafe extern "C" fn(
             action: *mut ibv_flow_action,
             attr: *mut ibv_flow_action_esp_attr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub destroy_flow_action: ::std::option::Option<
-        unsafe extern "C" fn(action: *mut ibv_flow_action) -> ::std::os::raw::c_int,
+    pub destroy_flow_action: ::core::option::Option<
+        unsafe extern "C" fn(action: *mut ibv_flow_action) -> ::core::ffi::c_int,
     >,
-    pub create_flow_action_esp: ::std::option::Option<
+    pub create_flow_action_esp: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             attr: *mut ibv_flow_action_esp_attr,
         ) -> *mut ibv_flow_action,
     >,
-    pub modify_qp_rate_limit: ::std::option::Option<
+    pub modify_qp_rate_limit: ::core::option::Option<
         unsafe extern "C" fn(
             qp: *mut ibv_qp,
             attr: *mut ibv_qp_rate_limit_attr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub alloc_parent_domain: ::std::option::Option<
+    pub alloc_parent_domain: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             attr: *mut ibv_parent_domain_init_attr,
         ) -> *mut ibv_pd,
     >,
     pub dealloc_td:
-        ::std::option::Option<unsafe extern "C" fn(td: *mut ibv_td) -> ::std::os::raw::c_int>,
-    pub alloc_td: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(td: *mut ibv_td) -> ::core::ffi::c_int>,
+    pub alloc_td: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             init_attr: *mut ibv_td_init_attr,
         ) -> *mut ibv_td,
     >,
-    pub modify_cq: ::std::option::Option<
-        unsafe extern "C" fn(
-            cq: *mut ibv_cq,
-            attr: *mut ibv_modify_cq_attr,
-        ) -> ::std::os::raw::c_int,
+    pub modify_cq: ::core::option::Option<
+        unsafe extern "C" fn(cq: *mut ibv_cq, attr: *mut ibv_modify_cq_attr) -> ::core::ffi::c_int,
     >,
-    pub post_srq_ops: ::std::option::Option<
+    pub post_srq_ops: ::core::option::Option<
         unsafe extern "C" fn(
             srq: *mut ibv_srq,
             op: *mut ibv_ops_wr,
             bad_op: *mut *mut ibv_ops_wr,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub destroy_rwq_ind_table: ::std::option::Option<
-        unsafe extern "C" fn(rwq_ind_table: *mut ibv_rwq_ind_table) -> ::std::os::raw::c_int,
+    pub destroy_rwq_ind_table: ::core::option::Option<
+        unsafe extern "C" fn(rwq_ind_table: *mut ibv_rwq_ind_table) -> ::core::ffi::c_int,
     >,
-    pub create_rwq_ind_table: ::std::option::Option<
+    pub create_rwq_ind_table: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             init_attr: *mut ibv_rwq_ind_table_init_attr,
         ) -> *mut ibv_rwq_ind_table,
     >,
     pub destroy_wq:
-        ::std::option::Option<unsafe extern "C" fn(wq: *mut ibv_wq) -> ::std::os::raw::c_int>,
-    pub modify_wq: ::std::option::Option<
-        unsafe extern "C" fn(wq: *mut ibv_wq, wq_attr: *mut ibv_wq_attr) -> ::std::os::raw::c_int,
+        ::core::option::Option<unsafe extern "C" fn(wq: *mut ibv_wq) -> ::core::ffi::c_int>,
+    pub modify_wq: ::core::option::Option<
+        unsafe extern "C" fn(wq: *mut ibv_wq, wq_attr: *mut ibv_wq_attr) -> ::core::ffi::c_int,
     >,
-    pub create_wq: ::std::option::Option<
+    pub create_wq: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             wq_init_attr: *mut ibv_wq_init_attr,
         ) -> *mut ibv_wq,
     >,
-    pub query_rt_values: ::std::option::Option<
+    pub query_rt_values: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             values: *mut ibv_values_ex,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
-    pub create_cq_ex: ::std::option::Option<
+    pub create_cq_ex: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             init_attr: *mut ibv_cq_init_attr_ex,
         ) -> *mut ibv_cq_ex,
     >,
     pub priv_: *mut verbs_ex_private,
-    pub query_device_ex: ::std::option::Option<
+    pub query_device_ex: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             input: *const ibv_query_device_ex_input,
             attr: *mut ibv_device_attr_ex,
             attr_size: usize,
-        ) -> ::std::os::raw::c_int,
+        ) -> ::core::ffi::c_int,
     >,
     pub ibv_destroy_flow:
-        ::std::option::Option<unsafe extern "C" fn(flow: *mut ibv_flow) -> ::std::os::raw::c_int>,
-    pub ABI_placeholder2: ::std::option::Option<unsafe extern "C" fn()>,
-    pub ibv_create_flow: ::std::option::Option<
+        ::core::option::Option<unsafe extern "C" fn(flow: *mut ibv_flow) -> ::core::ffi::c_int>,
+    pub ABI_placeholder2: ::core::option::Option<unsafe extern "C" fn()>,
+    pub ibv_create_flow: ::core::option::Option<
         unsafe extern "C" fn(qp: *mut ibv_qp, flow_attr: *mut ibv_flow_attr) -> *mut ibv_flow,
     >,
-    pub ABI_placeholder1: ::std::option::Option<unsafe extern "C" fn()>,
-    pub open_qp: ::std::option::Option<
+    pub ABI_placeholder1: ::core::option::Option<unsafe extern "C" fn()>,
+    pub open_qp: ::core::option::Option<
         unsafe extern "C" fn(context: *mut ibv_context, attr: *mut ibv_qp_open_attr) -> *mut ibv_qp,
     >,
-    pub create_qp_ex: ::std::option::Option<
+    pub create_qp_ex: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             qp_init_attr_ex: *mut ibv_qp_init_attr_ex,
         ) -> *mut ibv_qp,
     >,
-    pub get_srq_num: ::std::option::Option<
-        unsafe extern "C" fn(srq: *mut ibv_srq, srq_num: *mut u32) -> ::std::os::raw::c_int,
+    pub get_srq_num: ::core::option::Option<
+        unsafe extern "C" fn(srq: *mut ibv_srq, srq_num: *mut u32) -> ::core::ffi::c_int,
     >,
-    pub create_srq_ex: ::std::option::Option<
+    pub create_srq_ex: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             srq_init_attr_ex: *mut ibv_srq_init_attr_ex,
         ) -> *mut ibv_srq,
     >,
-    pub open_xrcd: ::std::option::Option<
+    pub open_xrcd: ::core::option::Option<
         unsafe extern "C" fn(
             context: *mut ibv_context,
             xrcd_init_attr: *mut ibv_xrcd_init_attr,
         ) -> *mut ibv_xrcd,
     >,
     pub close_xrcd:
-        ::std::option::Option<unsafe extern "C" fn(xrcd: *mut ibv_xrcd) -> ::std::os::raw::c_int>,
+        ::core::option::Option<unsafe extern "C" fn(xrcd: *mut ibv_xrcd) -> ::core::ffi::c_int>,
     pub _ABI_placeholder3: u64,
     pub sz: usize,
     pub context: ibv_context,
 }
 unsafe extern "C" {
-    pub fn ibv_get_device_list(num_devices: *mut ::std::os::raw::c_int) -> *mut *mut ibv_device;
+    pub fn ibv_get_device_list(num_devices: *mut ::core::ffi::c_int) -> *mut *mut ibv_device;
 }
 unsafe extern "C" {
     pub fn ibv_free_device_list(list: *mut *mut ibv_device);
 }
 unsafe extern "C" {
-    pub fn ibv_get_device_name(device: *mut ibv_device) -> *const ::std::os::raw::c_char;
+    pub fn ibv_get_device_name(device: *mut ibv_device) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
-    pub fn ibv_get_device_index(device: *mut ibv_device) -> ::std::os::raw::c_int;
+    pub fn ibv_get_device_index(device: *mut ibv_device) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_get_device_guid(device: *mut ibv_device) -> __be64;
@@ -3104,10 +3100,10 @@ unsafe extern "C" {
     pub fn ibv_open_device(device: *mut ibv_device) -> *mut ibv_context;
 }
 unsafe extern "C" {
-    pub fn ibv_close_device(context: *mut ibv_context) -> ::std::os::raw::c_int;
+    pub fn ibv_close_device(context: *mut ibv_context) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_import_device(cmd_fd: ::std::os::raw::c_int) -> *mut ibv_context;
+    pub fn ibv_import_device(cmd_fd: ::core::ffi::c_int) -> *mut ibv_context;
 }
 unsafe extern "C" {
     pub fn ibv_import_pd(context: *mut ibv_context, pd_handle: u32) -> *mut ibv_pd;
@@ -3131,7 +3127,7 @@ unsafe extern "C" {
     pub fn ibv_get_async_event(
         context: *mut ibv_context,
         event: *mut ibv_async_event,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_ack_async_event(event: *mut ibv_async_event);
@@ -3140,68 +3136,68 @@ unsafe extern "C" {
     pub fn ibv_query_device(
         context: *mut ibv_context,
         device_attr: *mut ibv_device_attr,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_query_port(
         context: *mut ibv_context,
         port_num: u8,
         port_attr: *mut _compat_ibv_port_attr,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_query_gid(
         context: *mut ibv_context,
         port_num: u8,
-        index: ::std::os::raw::c_int,
+        index: ::core::ffi::c_int,
         gid: *mut ibv_gid,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_query_pkey(
         context: *mut ibv_context,
         port_num: u8,
-        index: ::std::os::raw::c_int,
+        index: ::core::ffi::c_int,
         pkey: *mut __be16,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_get_pkey_index(
         context: *mut ibv_context,
         port_num: u8,
         pkey: __be16,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_alloc_pd(context: *mut ibv_context) -> *mut ibv_pd;
 }
 unsafe extern "C" {
-    pub fn ibv_dealloc_pd(pd: *mut ibv_pd) -> ::std::os::raw::c_int;
+    pub fn ibv_dealloc_pd(pd: *mut ibv_pd) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_reg_mr_iova2(
         pd: *mut ibv_pd,
-        addr: *mut ::std::os::raw::c_void,
+        addr: *mut ::core::ffi::c_void,
         length: usize,
         iova: u64,
-        access: ::std::os::raw::c_uint,
+        access: ::core::ffi::c_uint,
     ) -> *mut ibv_mr;
 }
 unsafe extern "C" {
     pub fn ibv_reg_mr(
         pd: *mut ibv_pd,
-        addr: *mut ::std::os::raw::c_void,
+        addr: *mut ::core::ffi::c_void,
         length: usize,
-        access: ::std::os::raw::c_int,
+        access: ::core::ffi::c_int,
     ) -> *mut ibv_mr;
 }
 unsafe extern "C" {
     pub fn ibv_reg_mr_iova(
         pd: *mut ibv_pd,
-        addr: *mut ::std::os::raw::c_void,
+        addr: *mut ::core::ffi::c_void,
         length: usize,
         iova: u64,
-        access: ::std::os::raw::c_int,
+        access: ::core::ffi::c_int,
     ) -> *mut ibv_mr;
 }
 unsafe extern "C" {
@@ -3210,14 +3206,14 @@ unsafe extern "C" {
         offset: u64,
         length: usize,
         iova: u64,
-        fd: ::std::os::raw::c_int,
-        access: ::std::os::raw::c_int,
+        fd: ::core::ffi::c_int,
+        access: ::core::ffi::c_int,
     ) -> *mut ibv_mr;
 }
 pub mod ibv_rereg_mr_err_code {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_int;
+    pub type Type = ::core::ffi::c_int;
     pub const IBV_REREG_MR_ERR_INPUT: Type = -1;
     pub const IBV_REREG_MR_ERR_DONT_FORK_NEW: Type = -2;
     pub const IBV_REREG_MR_ERR_DO_FORK_OLD: Type = -3;
@@ -3227,46 +3223,46 @@ pub mod ibv_rereg_mr_err_code {
 unsafe extern "C" {
     pub fn ibv_rereg_mr(
         mr: *mut ibv_mr,
-        flags: ::std::os::raw::c_int,
+        flags: ::core::ffi::c_int,
         pd: *mut ibv_pd,
-        addr: *mut ::std::os::raw::c_void,
+        addr: *mut ::core::ffi::c_void,
         length: usize,
-        access: ::std::os::raw::c_int,
-    ) -> ::std::os::raw::c_int;
+        access: ::core::ffi::c_int,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_dereg_mr(mr: *mut ibv_mr) -> ::std::os::raw::c_int;
+    pub fn ibv_dereg_mr(mr: *mut ibv_mr) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_create_comp_channel(context: *mut ibv_context) -> *mut ibv_comp_channel;
 }
 unsafe extern "C" {
-    pub fn ibv_destroy_comp_channel(channel: *mut ibv_comp_channel) -> ::std::os::raw::c_int;
+    pub fn ibv_destroy_comp_channel(channel: *mut ibv_comp_channel) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_create_cq(
         context: *mut ibv_context,
-        cqe: ::std::os::raw::c_int,
-        cq_context: *mut ::std::os::raw::c_void,
+        cqe: ::core::ffi::c_int,
+        cq_context: *mut ::core::ffi::c_void,
         channel: *mut ibv_comp_channel,
-        comp_vector: ::std::os::raw::c_int,
+        comp_vector: ::core::ffi::c_int,
     ) -> *mut ibv_cq;
 }
 unsafe extern "C" {
-    pub fn ibv_resize_cq(cq: *mut ibv_cq, cqe: ::std::os::raw::c_int) -> ::std::os::raw::c_int;
+    pub fn ibv_resize_cq(cq: *mut ibv_cq, cqe: ::core::ffi::c_int) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_destroy_cq(cq: *mut ibv_cq) -> ::std::os::raw::c_int;
+    pub fn ibv_destroy_cq(cq: *mut ibv_cq) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_get_cq_event(
         channel: *mut ibv_comp_channel,
         cq: *mut *mut ibv_cq,
-        cq_context: *mut *mut ::std::os::raw::c_void,
-    ) -> ::std::os::raw::c_int;
+        cq_context: *mut *mut ::core::ffi::c_void,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_ack_cq_events(cq: *mut ibv_cq, nevents: ::std::os::raw::c_uint);
+    pub fn ibv_ack_cq_events(cq: *mut ibv_cq, nevents: ::core::ffi::c_uint);
 }
 unsafe extern "C" {
     pub fn ibv_create_srq(pd: *mut ibv_pd, srq_init_attr: *mut ibv_srq_init_attr) -> *mut ibv_srq;
@@ -3275,14 +3271,14 @@ unsafe extern "C" {
     pub fn ibv_modify_srq(
         srq: *mut ibv_srq,
         srq_attr: *mut ibv_srq_attr,
-        srq_attr_mask: ::std::os::raw::c_int,
-    ) -> ::std::os::raw::c_int;
+        srq_attr_mask: ::core::ffi::c_int,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_query_srq(srq: *mut ibv_srq, srq_attr: *mut ibv_srq_attr) -> ::std::os::raw::c_int;
+    pub fn ibv_query_srq(srq: *mut ibv_srq, srq_attr: *mut ibv_srq_attr) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_destroy_srq(srq: *mut ibv_srq) -> ::std::os::raw::c_int;
+    pub fn ibv_destroy_srq(srq: *mut ibv_srq) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_create_qp(pd: *mut ibv_pd, qp_init_attr: *mut ibv_qp_init_attr) -> *mut ibv_qp;
@@ -3291,26 +3287,26 @@ unsafe extern "C" {
     pub fn ibv_modify_qp(
         qp: *mut ibv_qp,
         attr: *mut ibv_qp_attr,
-        attr_mask: ::std::os::raw::c_int,
-    ) -> ::std::os::raw::c_int;
+        attr_mask: ::core::ffi::c_int,
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_query_qp_data_in_order(
         qp: *mut ibv_qp,
         op: ibv_wr_opcode::Type,
         flags: u32,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_query_qp(
         qp: *mut ibv_qp,
         attr: *mut ibv_qp_attr,
-        attr_mask: ::std::os::raw::c_int,
+        attr_mask: ::core::ffi::c_int,
         init_attr: *mut ibv_qp_init_attr,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_destroy_qp(qp: *mut ibv_qp) -> ::std::os::raw::c_int;
+    pub fn ibv_destroy_qp(qp: *mut ibv_qp) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_create_ah(pd: *mut ibv_pd, attr: *mut ibv_ah_attr) -> *mut ibv_ah;
@@ -3322,7 +3318,7 @@ unsafe extern "C" {
         wc: *mut ibv_wc,
         grh: *mut ibv_grh,
         ah_attr: *mut ibv_ah_attr,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_create_ah_from_wc(
@@ -3333,36 +3329,28 @@ unsafe extern "C" {
     ) -> *mut ibv_ah;
 }
 unsafe extern "C" {
-    pub fn ibv_destroy_ah(ah: *mut ibv_ah) -> ::std::os::raw::c_int;
+    pub fn ibv_destroy_ah(ah: *mut ibv_ah) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_attach_mcast(
-        qp: *mut ibv_qp,
-        gid: *const ibv_gid,
-        lid: u16,
-    ) -> ::std::os::raw::c_int;
+    pub fn ibv_attach_mcast(qp: *mut ibv_qp, gid: *const ibv_gid, lid: u16) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_detach_mcast(
-        qp: *mut ibv_qp,
-        gid: *const ibv_gid,
-        lid: u16,
-    ) -> ::std::os::raw::c_int;
+    pub fn ibv_detach_mcast(qp: *mut ibv_qp, gid: *const ibv_gid, lid: u16) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_fork_init() -> ::std::os::raw::c_int;
+    pub fn ibv_fork_init() -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
     pub fn ibv_is_fork_initialized() -> ibv_fork_status::Type;
 }
 unsafe extern "C" {
-    pub fn ibv_node_type_str(node_type: ibv_node_type::Type) -> *const ::std::os::raw::c_char;
+    pub fn ibv_node_type_str(node_type: ibv_node_type::Type) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
-    pub fn ibv_port_state_str(port_state: ibv_port_state::Type) -> *const ::std::os::raw::c_char;
+    pub fn ibv_port_state_str(port_state: ibv_port_state::Type) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
-    pub fn ibv_event_type_str(event: ibv_event_type) -> *const ::std::os::raw::c_char;
+    pub fn ibv_event_type_str(event: ibv_event_type) -> *const ::core::ffi::c_char;
 }
 unsafe extern "C" {
     pub fn ibv_resolve_eth_l2_from_gid(
@@ -3370,13 +3358,13 @@ unsafe extern "C" {
         attr: *mut ibv_ah_attr,
         eth_mac: *mut u8,
         vid: *mut u16,
-    ) -> ::std::os::raw::c_int;
+    ) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_set_ece(qp: *mut ibv_qp, ece: *mut ibv_ece) -> ::std::os::raw::c_int;
+    pub fn ibv_set_ece(qp: *mut ibv_qp, ece: *mut ibv_ece) -> ::core::ffi::c_int;
 }
 unsafe extern "C" {
-    pub fn ibv_query_ece(qp: *mut ibv_qp, ece: *mut ibv_ece) -> ::std::os::raw::c_int;
+    pub fn ibv_query_ece(qp: *mut ibv_qp, ece: *mut ibv_ece) -> ::core::ffi::c_int;
 }
 pub type socklen_t = __socklen_t;
 #[repr(C)]
@@ -3385,11 +3373,11 @@ pub struct ibv_sa_path_rec {
     pub sgid: ibv_gid,
     pub dlid: __be16,
     pub slid: __be16,
-    pub raw_traffic: ::std::os::raw::c_int,
+    pub raw_traffic: ::core::ffi::c_int,
     pub flow_label: __be32,
     pub hop_limit: u8,
     pub traffic_class: u8,
-    pub reversible: ::std::os::raw::c_int,
+    pub reversible: ::core::ffi::c_int,
     pub numb_path: u8,
     pub pkey: __be16,
     pub sl: u8,
@@ -3420,7 +3408,7 @@ pub struct ibv_sa_mcmember_rec {
     pub hop_limit: u8,
     pub scope: u8,
     pub join_state: u8,
-    pub proxy_join: ::std::os::raw::c_int,
+    pub proxy_join: ::core::ffi::c_int,
 }
 #[repr(C)]
 pub struct ibv_sa_service_rec {
@@ -3462,7 +3450,7 @@ pub struct ibv_path_data {
 pub mod rdma_cm_event_type {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const RDMA_CM_EVENT_ADDR_RESOLVED: Type = 0;
     pub const RDMA_CM_EVENT_ADDR_ERROR: Type = 1;
     pub const RDMA_CM_EVENT_ROUTE_RESOLVED: Type = 2;
@@ -3483,7 +3471,7 @@ pub mod rdma_cm_event_type {
 pub mod rdma_port_space {
     #[allow(unused_imports)]
     use super::*;
-    pub type Type = ::std::os::raw::c_uint;
+    pub type Type = ::core::ffi::c_uint;
     pub const RDMA_PS_IPOIB: Type = 2;
     pub const RDMA_PS_TCP: Type = 262;
     pub const RDMA_PS_UDP: Type = 273;
@@ -3493,18 +3481,18 @@ pub mod rdma_port_space {
 pub struct rdma_route {
     pub addr: rdma_addr,
     pub path_rec: *mut ibv_sa_path_rec,
-    pub num_paths: ::std::os::raw::c_int,
+    pub num_paths: ::core::ffi::c_int,
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rdma_event_channel {
-    pub fd: ::std::os::raw::c_int,
+    pub fd: ::core::ffi::c_int,
 }
 #[repr(C)]
 pub struct rdma_cm_id {
     pub verbs: *mut ibv_context,
     pub channel: *mut rdma_event_channel,
-    pub context: *mut ::std::os::raw::c_void,
+    pub context: *mut ::core::ffi::c_void,
     pub qp: *mut ibv_qp,
     pub route: rdma_route,
     pub ps: rdma_port_space::Type,
@@ -3521,7 +3509,7 @@ pub struct rdma_cm_id {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rdma_conn_param {
-    pub private_data: *const ::std::os::raw::c_void,
+    pub private_data: *const ::core::ffi::c_void,
     pub private_data_len: u8,
     pub responder_resources: u8,
     pub initiator_depth: u8,
@@ -3534,20 +3522,20 @@ pub struct rdma_conn_param {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rdma_addrinfo {
-    pub ai_flags: ::std::os::raw::c_int,
-    pub ai_family: ::std::os::raw::c_int,
-    pub ai_qp_type: ::std::os::raw::c_int,
-    pub ai_port_space: ::std::os::raw::c_int,
+    pub ai_flags: ::core::ffi::c_int,
+    pub ai_family: ::core::ffi::c_int,
+    pub ai_qp_type: ::core::ffi::c_int,
+    pub ai_port_space: ::core::ffi::c_int,
     pub ai_src_len: socklen_t,
     pub ai_dst_len: socklen_t,
     pub ai_src_addr: *mut sockaddr,
     pub ai_dst_addr: *mut sockaddr,
-    pub ai_src_canonname: *mut ::std::os::raw::c_char,
-    pub ai_dst_canonname: *mut ::std::os::raw::c_char,
+    pub ai_src_canonname: *mut ::core::ffi::c_char,
+    pub ai_dst_canonname: *mut ::core::ffi::c_char,
     pub ai_route_len: usize,
-    pub ai_route: *mut ::std::os::raw::c_void,
+    pub ai_route: *mut ::core::ffi::c_void,
     pub ai_connect_len: usize,
-    pub ai_connect: *mut ::std::os::raw::c_void,
+    pub ai_connect: *mut ::core::ffi::c_void,
     pub ai_next: *mut rdma_addrinfo,
 }
 impl rdma_cm_join_mc_attr_mask {
@@ -3558,27 +3546,27 @@ impl rdma_cm_join_mc_attr_mask {
     pub const RDMA_CM_JOIN_MC_ATTR_RESERVED: rdma_cm_join_mc_attr_mask =
         rdma_cm_join_mc_attr_mask(4);
 }
-impl ::std::ops::BitOr<rdma_cm_join_mc_attr_mask> for rdma_cm_join_mc_attr_mask {
+impl ::core::ops::BitOr<rdma_cm_join_mc_attr_mask> for rdma_cm_join_mc_attr_mask {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         rdma_cm_join_mc_attr_mask(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for rdma_cm_join_mc_attr_mask {
+impl ::core::ops::BitOrAssign for rdma_cm_join_mc_attr_mask {
     #[inline]
     fn bitor_assign(&mut self, rhs: rdma_cm_join_mc_attr_mask) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<rdma_cm_join_mc_attr_mask> for rdma_cm_join_mc_attr_mask {
+impl ::core::ops::BitAnd<rdma_cm_join_mc_attr_mask> for rdma_cm_join_mc_attr_mask {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         rdma_cm_join_mc_attr_mask(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for rdma_cm_join_mc_attr_mask {
+impl ::core::ops::BitAndAssign for rdma_cm_join_mc_attr_mask {
     #[inline]
     fn bitand_assign(&mut self, rhs: rdma_cm_join_mc_attr_mask) {
         self.0 &= rhs.0;
@@ -3586,34 +3574,34 @@ impl ::std::ops::BitAndAssign for rdma_cm_join_mc_attr_mask {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct rdma_cm_join_mc_attr_mask(pub ::std::os::raw::c_uint);
+pub struct rdma_cm_join_mc_attr_mask(pub ::core::ffi::c_uint);
 impl rdma_cm_mc_join_flags {
     pub const RDMA_MC_JOIN_FLAG_FULLMEMBER: rdma_cm_mc_join_flags = rdma_cm_mc_join_flags(0);
     pub const RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER: rdma_cm_mc_join_flags =
         rdma_cm_mc_join_flags(1);
     pub const RDMA_MC_JOIN_FLAG_RESERVED: rdma_cm_mc_join_flags = rdma_cm_mc_join_flags(2);
 }
-impl ::std::ops::BitOr<rdma_cm_mc_join_flags> for rdma_cm_mc_join_flags {
+impl ::core::ops::BitOr<rdma_cm_mc_join_flags> for rdma_cm_mc_join_flags {
     type Output = Self;
     #[inline]
     fn bitor(self, other: Self) -> Self {
         rdma_cm_mc_join_flags(self.0 | other.0)
     }
 }
-impl ::std::ops::BitOrAssign for rdma_cm_mc_join_flags {
+impl ::core::ops::BitOrAssign for rdma_cm_mc_join_flags {
     #[inline]
     fn bitor_assign(&mut self, rhs: rdma_cm_mc_join_flags) {
         self.0 |= rhs.0;
     }
 }
-impl ::std::ops::BitAnd<rdma_cm_mc_join_flags> for rdma_cm_mc_join_flags {
+impl ::core::ops::BitAnd<rdma_cm_mc_join_flags> for rdma_cm_mc_join_flags {
     type Output = Self;
     #[inline]
     fn bitand(self, other: Self) -> Self {
         rdma_cm_mc_join_flags(self.0 & other.0)
     }
 }
-impl ::std::ops::BitAndAssign for rdma_cm_mc_join_flags {
+impl ::core::ops::BitAndAssign for rdma_cm_mc_join_flags {
     #[inline]
     fn bitand_assign(&mut self, rhs: rdma_cm_mc_join_flags) {
         self.0 &= rhs.0;
@@ -3621,7 +3609,7 @@ impl ::std::ops::BitAndAssign for rdma_cm_mc_join_flags {
 }
 #[repr(transparent)]
 #[derive(Copy, Clone, Hash, PartialEq, Eq)]
-pub struct rdma_cm_mc_join_flags(pub ::std::os::raw::c_uint);
+pub struct rdma_cm_mc_join_flags(pub ::core::ffi::c_uint);
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rdma_cm_join_mc_attr_ex {

@@ -79,7 +79,7 @@ pub struct ibv_mw_bind_info {
     pub mr: *mut ibv_mr,
     pub addr: u64,
     pub length: u64,
-    pub mw_access_flags: ::std::os::raw::c_uint,
+    pub mw_access_flags: ::core::ffi::c_uint,
 }
 
 #[repr(C)]
@@ -276,7 +276,7 @@ pub struct ibv_ah_attr {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct rdma_ud_param {
-    pub private_data: *const ::std::os::raw::c_void,
+    pub private_data: *const ::core::ffi::c_void,
     pub private_data_len: u8,
     pub ah_attr: ibv_ah_attr,
     pub qp_num: u32,

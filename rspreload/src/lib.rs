@@ -1,89 +1,45 @@
-//! librspreload: the sockets of a program that knows nothing of RDMA, over rsockets.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! librspreload: takes the socket functions of libc in a program that it is preloaded into, and
+//! carries the program's TCP and UDP sockets over RDMA, by the rsockets of librdmacm.
 //!
 //! # Map
 //!
-//! | module | what it is |
-//! |---|---|
-//! | `export` | the calls that are taken from libc, and nothing else |
-//! | `real` | libc's own functions |
-//! | `rsockets` | the functions of librdmacm |
-//! | `socket` | a socket of the program: a kernel socket that it holds, an rsocket beside it |
-//! | `descriptors` | which numbers are such sockets; close, dup |
-//! | `connect`, `background`, `listen`, `datagram` | when a socket becomes an rsocket |
-//! | `transfer`, `many`, `copy`, `stdio`, `names`, `options` | calls on one socket |
-//! | `wait`, `select`, `epoll` | poll, select, epoll |
-//! | `limit` | SO_RCVTIMEO, SO_SNDTIMEO |
-//! | `carrier` | whether a device could carry an address |
-//! | `config`, `stats`, `process` | preload_config and environment, counts, the program's end |
-//! | `fork`, `relay`, `ends` | connections in a fork's child |
-//! | `detach` | connections that are used without us |
+//! From the highest room to the lowest. A room may import from those below it, and reports to those
+//! above it through observers and lists that are registered (`start`, `table/socket.rs`).
+//! `tests/layers` checks the order, here and in the map of each room.
 //!
-//! An ordinary descriptor costs one look into `table`, and then libc's own function is called.
+//! | room | what it is |
+//! |---|---|
+//! | `runtime` | allocator and panic handler of the library |
+//! | `intercept` | the functions that are taken from libc |
+//! | `start` | the start of the library, and what libc calls by itself: at load, fork and exit |
+//! | `calls` | what one call does: reading and writing, copying, names, options, poll, select |
+//! | `epoll` | epoll instances with rsockets in them |
+//! | `carrier` | whether RDMA or TCP carries a socket: routes, connecting, listening, datagrams |
+//! | `fork` | connections in a fork's child, and in other programs |
+//! | `table` | the sockets of the program, by descriptor number |
+//! | `sys` | libc's own functions, librdmacm's functions, configuration |
+//!
+//! A call on an ordinary descriptor costs one look-up in `table` more than libc's own function.
 //!
 //! # Safety words
 //!
-//! - *the caller's*: a pointer that the program gave to the libc function of the same name, with what
-//!   its manual page demands.
-//! - *the table's*: an object that is kept alive by a counted reference.
+//! - *the caller's*: a pointer that the program gave to the libc function of the same name, with
+//!   what its manual page demands.
 
-#[path = "../../src/cell.rs"]
-mod cell;
-#[path = "../../src/counted.rs"]
-#[allow(dead_code)]
-mod counted;
-#[path = "../../src/descriptor_sets.rs"]
-#[allow(dead_code)]
-mod descriptor_sets;
-#[path = "../../src/error.rs"]
-#[allow(dead_code, unreachable_pub)]
-mod error;
-#[path = "../../src/futex.rs"]
-mod futex;
-#[path = "../../src/memory.rs"]
-#[allow(dead_code)]
-mod memory;
-#[path = "../../src/rsocket/slot.rs"]
-mod slot;
-#[path = "../../src/rsocket/table.rs"]
-mod table;
-#[path = "../../src/thread.rs"]
-#[allow(dead_code)]
-mod thread;
+#![cfg_attr(not(any(test, loom)), no_std)]
 
-/// What `slot` and `counted` are made of.
-mod sync {
-    pub(crate) use crate::cell::UnsafeCell;
-    pub(crate) use std::hint::spin_loop as spin;
-    pub(crate) use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-}
+extern crate alloc;
 
-mod address;
-mod background;
+#[cfg(not(any(test, loom)))]
+mod runtime;
+
+mod calls;
 mod carrier;
-mod config;
-mod connect;
-mod copy;
-mod datagram;
-mod descriptors;
-mod detach;
-mod ends;
 mod epoll;
-mod export;
 mod fork;
-mod guard;
-mod limit;
-mod listen;
-mod lock;
-mod many;
-mod names;
-mod options;
-mod process;
-mod real;
-mod relay;
-mod rsockets;
-mod select;
-mod socket;
-mod stats;
-mod stdio;
-mod transfer;
-mod wait;
+mod intercept;
+mod start;
+mod sys;
+mod table;

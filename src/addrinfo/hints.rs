@@ -1,29 +1,33 @@
-//! What the caller of rdma_getaddrinfo wishes, read and checked.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The hints of rdma_getaddrinfo, read and checked.
 //!
 //! # Safety
 //! Reads the caller's addresses and route as far as the lengths beside them say.
 #![allow(unsafe_code)]
 
-use super::acm::PathRecord;
-use crate::error::{Errno, Result};
-use crate::types::{AF_IB, RAI_FAMILY, RAI_NUMERICHOST, RAI_PASSIVE, SocketAddress, rdma_addrinfo};
+use crate::types::{
+    AF_IB, PathData, PathRecord, RAI_FAMILY, RAI_NUMERICHOST, RAI_PASSIVE, SocketAddress,
+    rdma_addrinfo,
+};
+use base::errno::{Errno, Result};
 use libc::{c_int, sockaddr, socklen_t};
 
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Hints {
     pub(super) flags: c_int,
     pub(super) family: c_int,
-    pub(super) qp_type: c_int,
+    pub(crate) qp_type: c_int,
     pub(super) port_space: c_int,
-    pub(super) source: Option<SocketAddress>,
+    pub(crate) source: Option<SocketAddress>,
     pub(super) destination: Option<SocketAddress>,
-    /// Fields of a path that are wished for.
+    /// Fields of the path to look for.
     pub(super) path: Option<PathRecord>,
 }
 
 impl Hints {
-    /// Copies what will be needed. A name stands for the address of its side, so that a hint about
-    /// this side is not looked at, as in the C library.
+    /// Copies the hints. Where a name gives the address of a side, the hint for that side is not
+    /// read, as in the C library.
     ///
     /// # Safety
     /// Addresses that are needed, and the route, are NULL or readable for the length beside them.
@@ -52,7 +56,7 @@ impl Hints {
         self.flags & flag != 0
     }
 
-    /// The node is the text of a GID.
+    /// Whether the node is the text of a GID.
     pub(super) fn names_a_gid(&self) -> bool {
         self.family == AF_IB && self.has(RAI_FAMILY) && self.has(RAI_NUMERICHOST)
     }
@@ -73,29 +77,30 @@ unsafe fn address(
     unsafe { SocketAddress::read_sized(given, length) }.map(Some)
 }
 
-/// The route may be a record, or a record with flags before it; nothing else can be a wish.
+/// The route may be a record, or a record with flags before it; nothing else is a hint.
 ///
 /// # Safety
 /// The route is NULL or readable for the length beside it.
 unsafe fn path(given: &rdma_addrinfo) -> Option<PathRecord> {
     const RECORD: usize = size_of::<PathRecord>();
-    const FLAGS: usize = 8;
-    let skip = match given.ai_route_len {
-        RECORD => 0,
-        length if length == FLAGS + RECORD => FLAGS,
-        _ => return None,
-    };
+    const DATA: usize = size_of::<PathData>();
     if given.ai_route.is_null() {
         return None;
     }
-    // SAFETY: by contract.
-    Some(unsafe { given.ai_route.byte_add(skip).cast::<PathRecord>().read_unaligned() })
+    // SAFETY: by contract; every bit pattern is a record.
+    unsafe {
+        match given.ai_route_len {
+            RECORD => Some(given.ai_route.cast::<PathRecord>().read_unaligned()),
+            DATA => Some(given.ai_route.cast::<PathData>().read_unaligned().record),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::mem::MaybeUninit;
+    use core::mem::MaybeUninit;
 
     fn blank() -> rdma_addrinfo {
         // SAFETY: integers and pointers: valid when zero.
@@ -119,7 +124,7 @@ mod tests {
             assert_eq!(read.is_ok(), good, "length {length}");
             assert_eq!(read.is_ok_and(|hints| hints.source.is_some()), length == 16);
         }
-        given.ai_src_addr = std::ptr::null_mut();
+        given.ai_src_addr = core::ptr::null_mut();
         // SAFETY: NULL is refused, whatever the length.
         assert_eq!(unsafe { Hints::read(&given, false) }.err(), Some(Errno::EINVAL));
     }
@@ -127,11 +132,11 @@ mod tests {
     #[test]
     fn addresses_that_a_name_stands_for_are_not_looked_at() {
         let mut given = blank();
-        given.ai_dst_addr = std::ptr::dangling_mut();
+        given.ai_dst_addr = core::ptr::dangling_mut();
         given.ai_dst_len = 16;
         // SAFETY: the destination is not needed where there is a name.
         assert!(unsafe { Hints::read(&given, true) }.is_ok());
-        given.ai_src_addr = std::ptr::dangling_mut();
+        given.ai_src_addr = core::ptr::dangling_mut();
         given.ai_src_len = 16;
         given.ai_flags = RAI_PASSIVE;
         // SAFETY: nor is the source on the passive side.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The list that C programs get.
 //!
 //! Every part is a piece of malloc: programs written for the C library may take a part out of an
@@ -7,12 +9,13 @@
 //! A list is zeroed memory whose pointers are NULL or to pieces of malloc that nothing else frees.
 #![allow(unsafe_code)]
 
-use super::Entry;
-use crate::error::{Errno, Result};
+use super::entry::Entry;
 use crate::types::{SocketAddress, rdma_addrinfo};
+use base::errno::{Errno, Result};
+use core::mem::size_of;
+use core::ptr;
 use libc::{c_void, sockaddr, socklen_t};
-use std::mem::size_of;
-use std::ptr;
+use zerocopy::IntoBytes;
 
 /// A list that is being made, freed when that fails.
 struct List(*mut rdma_addrinfo);
@@ -38,7 +41,7 @@ pub(crate) fn into_c(entries: &[Entry]) -> Result<*mut rdma_addrinfo> {
         list.0 = place;
         fill(made, entry)?;
     }
-    Ok(std::mem::replace(&mut list.0, ptr::null_mut()))
+    Ok(core::mem::replace(&mut list.0, ptr::null_mut()))
 }
 
 fn fill(made: &mut rdma_addrinfo, entry: &Entry) -> Result<()> {
@@ -50,8 +53,8 @@ fn fill(made: &mut rdma_addrinfo, entry: &Entry) -> Result<()> {
     (made.ai_dst_addr, made.ai_dst_len) = address(entry.destination.as_ref())?;
     made.ai_src_canonname = copy(&entry.source_name)?.cast();
     made.ai_dst_canonname = copy(&entry.destination_name)?.cast();
-    made.ai_route = copy(&entry.route)?;
-    made.ai_route_len = entry.route.len();
+    made.ai_route = copy(entry.route.as_bytes())?;
+    made.ai_route_len = entry.route.as_bytes().len();
     made.ai_connect = copy(&entry.connect)?;
     made.ai_connect_len = entry.connect.len();
     Ok(())
@@ -113,7 +116,7 @@ mod tests {
         let first = Entry {
             family: 2,
             destination_name: b"node\0".to_vec(),
-            route: vec![7; 72],
+            route: vec![zerocopy::transmute!([7_u8; 72])],
             connect: vec![4; 36],
             ..Entry::default()
         };
@@ -125,7 +128,7 @@ mod tests {
             let head = &*list;
             assert_eq!((head.ai_family, head.ai_route_len, head.ai_connect_len), (2, 72, 36));
             assert_eq!(*head.ai_route.cast::<[u8; 72]>(), [7; 72]);
-            assert_eq!(std::ffi::CStr::from_ptr(head.ai_dst_canonname), c"node");
+            assert_eq!(core::ffi::CStr::from_ptr(head.ai_dst_canonname), c"node");
             assert!(head.ai_src_addr.is_null() && head.ai_src_len == 0);
             assert_eq!((*head.ai_next).ai_family, 10);
             assert!((*head.ai_next).ai_next.is_null());

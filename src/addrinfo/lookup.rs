@@ -1,55 +1,73 @@
-//! What rdma_getaddrinfo answers to a question.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
+//! The answer to rdma_getaddrinfo: entries made of names, or of the hints alone.
+
+use super::entry::Entry;
+use super::failure::Failure;
+use super::hints::Hints;
 use super::names::{self, Name};
-use super::{Entry, Failure, Hints, native, route, service};
+use super::{native, path};
 use crate::device;
-use crate::error::{Errno, Result as OwnResult, quietly};
-use crate::memory::try_vec;
 use crate::types::{AF_IB, RAI_DNS, RAI_PASSIVE, RAI_SA, RDMA_PS_TCP, RDMA_PS_UDP};
+use alloc::vec::Vec;
+use base::deadline::Timeout;
+use base::errno::{Errno, Result as OwnResult, preserve_errno};
+use base::fail;
+use base::memory::try_vec;
+use core::ffi::CStr;
 use libc::c_int;
 use rdma_sys::ibv_qp_type;
-use std::ffi::CStr;
 
-/// What a caller wants to know.
-pub(crate) struct Question<'a> {
+/// The arguments of rdma_getaddrinfo and rdma_resolve_addrinfo.
+pub(crate) struct AddrinfoQuestion<'a> {
     pub(crate) node: Option<&'a CStr>,
     pub(crate) service: Option<&'a CStr>,
     pub(crate) hints: Option<Hints>,
+    /// How long the daemon that knows routes is asked.
+    pub(crate) timeout: Timeout,
 }
 
-impl<'a> Question<'a> {
-    /// Nothing to answer.
-    pub(super) fn is_empty(&self) -> bool {
+impl<'a> AddrinfoQuestion<'a> {
+    /// Whether there is nothing to look for.
+    pub(crate) fn is_empty(&self) -> bool {
         self.node.is_none() && self.service.is_none() && self.hints.is_none()
     }
 
-    /// The service that the fabric is to be asked for. It needs no node, and names are something else.
-    pub(super) fn service_wanted(&self) -> OwnResult<Option<&'a CStr>> {
-        let flags = self.hints.map_or(0, |hints| hints.flags);
-        if flags & RAI_SA == 0 {
+    /// Whether the subnet administrator is to be asked, not the resolver (RAI_SA).
+    pub(crate) fn is_for_a_service(&self) -> bool {
+        self.hints.is_some_and(|hints| hints.has(RAI_SA))
+    }
+
+    /// The service that the subnet administrator is to be asked for. EOPNOTSUPP together with a
+    /// node or RAI_DNS.
+    pub(crate) fn service_wanted(&self) -> OwnResult<Option<&'a CStr>> {
+        if !self.is_for_a_service() {
             return Ok(None);
         }
-        if flags & RAI_DNS != 0 || self.node.is_some() {
-            return Err(Errno::EOPNOTSUPP);
+        if self.node.is_some() || self.hints.is_some_and(|hints| hints.has(RAI_DNS)) {
+            return Err(fail!(
+                EOPNOTSUPP,
+                "RAI_SA asks the subnet administrator for a service: no node and no RAI_DNS beside it"
+            ));
         }
-        self.service.ok_or(Errno::EINVAL).map(Some)
+        self.service.ok_or_else(|| fail!(EINVAL, "RAI_SA needs a service")).map(Some)
     }
 }
 
-/// All addresses, the best first. The C library gives the first one only, with the same contents.
-pub(crate) fn lookup(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
-    quietly(|| answer(question))
+/// All addresses of a name, the best first. RAI_SA is not looked at.
+pub(crate) fn lookup(question: &AddrinfoQuestion<'_>) -> Result<Vec<Entry>, Failure> {
+    preserve_errno(|| answer(question))
 }
 
-fn answer(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
+fn answer(question: &AddrinfoQuestion<'_>) -> Result<Vec<Entry>, Failure> {
     if question.is_empty() {
-        return Err(Failure::Own(Errno::EINVAL));
+        return Err(Failure::Own(fail!(
+            EINVAL,
+            "rdma_getaddrinfo: node, service and hints are all NULL"
+        )));
     }
     device::require_any()?;
     let hints = question.hints.unwrap_or_default();
-    if let Some(service) = question.service_wanted()? {
-        return service::lookup(service, &hints);
-    }
     let mut entries = if question.node.is_some() || question.service.is_some() {
         let names = names::resolve(question.node, question.service, question.hints.as_ref())?;
         from_names(&names, &hints)?
@@ -57,12 +75,12 @@ fn answer(question: &Question<'_>) -> Result<Vec<Entry>, Failure> {
         from_hints(&hints)?
     };
     if !hints.has(RAI_PASSIVE) {
-        route::complete(&mut entries, &hints);
+        path::complete(&mut entries, &hints, question.timeout);
     }
     Ok(entries)
 }
 
-/// The wishes come back as they are.
+/// Without a name the hints are the answer.
 fn from_hints(hints: &Hints) -> Result<Vec<Entry>, Failure> {
     let mut entries = try_vec(1)?;
     entries.push(Entry {
@@ -77,14 +95,14 @@ fn from_hints(hints: &Hints) -> Result<Vec<Entry>, Failure> {
     Ok(entries)
 }
 
-/// Without a wish for a kind of socket the resolver names each address once for each kind it has:
-/// the first one decides.
+/// Without a hint for the socket type the resolver gives each address once for each type: the first
+/// answer decides which type is used.
 fn from_names(names: &[Name], hints: &Hints) -> Result<Vec<Entry>, Failure> {
     let mut entries = try_vec(names.len())?;
     let Some(first) = names.first() else { return Ok(entries) };
-    let same_kind =
+    let same_type =
         |name: &&Name| (name.socket_type, name.protocol) == (first.socket_type, first.protocol);
-    for name in names.iter().filter(same_kind) {
+    for name in names.iter().filter(same_type) {
         let entry = from_name(name, hints)?;
         // With the source given, only the family of the source can be connected.
         let fits = match (&hints.source, &entry.destination) {
@@ -125,8 +143,8 @@ fn from_name(name: &Name, hints: &Hints) -> Result<Entry, Failure> {
     Ok(entry)
 }
 
-fn or_default(wish: c_int, default: c_int) -> c_int {
-    if wish == 0 { default } else { wish }
+fn or_default(hint: c_int, default: c_int) -> c_int {
+    if hint == 0 { default } else { hint }
 }
 
 fn qp_type_of(socket_type: c_int) -> c_int {

@@ -1,21 +1,26 @@
-//! The resolver of the C library.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Names and services, by getaddrinfo.
 //!
 //! # Safety
 //! Calls getaddrinfo and walks its list.
 #![allow(unsafe_code)]
 
-use super::{Failure, Hints};
-use crate::error::{Errno, Result};
-use crate::memory::try_vec;
+use super::failure::Failure;
+use super::hints::Hints;
 use crate::types::{
     AF_IB, RAI_NUMERICHOST, RAI_PASSIVE, RDMA_PS_IB, RDMA_PS_IPOIB, RDMA_PS_TCP, RDMA_PS_UDP,
     SocketAddress, rdma_port_space,
 };
+use alloc::vec::Vec;
+use base::errno::{Errno, Result};
+use base::memory::try_vec;
+use base::{because, log};
+use core::ffi::CStr;
+use core::mem::MaybeUninit;
+use core::ptr;
 use libc::{addrinfo, c_char, c_int};
 use rdma_sys::ibv_qp_type;
-use std::ffi::CStr;
-use std::mem::MaybeUninit;
-use std::ptr;
 
 /// One answer.
 pub(super) struct Name {
@@ -28,7 +33,7 @@ pub(super) struct Name {
     pub(super) canonical: Vec<u8>,
 }
 
-/// The list of getaddrinfo, given back on drop.
+/// The list of getaddrinfo, freed on drop.
 struct Answers(*mut addrinfo);
 
 impl Drop for Answers {
@@ -43,7 +48,7 @@ pub(super) fn resolve(
     node: Option<&CStr>,
     service: Option<&CStr>,
     hints: Option<&Hints>,
-) -> std::result::Result<Vec<Name>, Failure> {
+) -> core::result::Result<Vec<Name>, Failure> {
     let wished = hints.map(socket_hints);
     let text = |text: Option<&CStr>| text.map_or(ptr::null(), CStr::as_ptr);
     let mut list = ptr::null_mut();
@@ -58,8 +63,18 @@ pub(super) fn resolve(
     };
     match code {
         0 => {}
-        libc::EAI_SYSTEM => return Err(Failure::System(Errno::last())),
-        code => return Err(Failure::Resolver(code)),
+        libc::EAI_SYSTEM => {
+            let error = Errno::last();
+            return Err(Failure::System(because!(
+                error,
+                "getaddrinfo of {}",
+                Asked(node, service)
+            )));
+        }
+        code => {
+            log!(Warn, "getaddrinfo of {}: {}", Asked(node, service), resolver_text(code));
+            return Err(Failure::Resolver(code));
+        }
     }
     let answers = Answers(list);
     let mut names = Vec::new();
@@ -75,6 +90,22 @@ pub(super) fn resolve(
     }
     // Addresses of other families only.
     if names.is_empty() { Err(Failure::Resolver(libc::EAI_FAMILY)) } else { Ok(names) }
+}
+
+/// A name that was looked up, for the log.
+struct Asked<'a>(Option<&'a CStr>, Option<&'a CStr>);
+
+impl core::fmt::Display for Asked<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let node = self.0.map_or(&b"any"[..], CStr::to_bytes).escape_ascii();
+        let service = self.1.map_or(&b"any"[..], CStr::to_bytes).escape_ascii();
+        write!(f, "\"{node}\", service \"{service}\"")
+    }
+}
+
+fn resolver_text(code: c_int) -> &'static str {
+    // SAFETY: a constant C string of libc.
+    unsafe { CStr::from_ptr(libc::gai_strerror(code)) }.to_str().unwrap_or("unknown error")
 }
 
 /// # Safety
@@ -108,7 +139,7 @@ unsafe fn copy_text(text: *const c_char) -> Result<Vec<u8>> {
     Ok(copy)
 }
 
-/// The wishes in the resolver's words.
+/// The hints for getaddrinfo.
 fn socket_hints(hints: &Hints) -> addrinfo {
     // SAFETY: integers and pointers: valid when zero.
     let mut wished: addrinfo = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -119,7 +150,7 @@ fn socket_hints(hints: &Hints) -> addrinfo {
         wished.ai_flags |= libc::AI_NUMERICHOST;
     }
     wished.ai_family = match hints.family {
-        // A GID is written like an IPv6 address; asking for nothing else keeps IPv4 texts out.
+        // A GID is written like an IPv6 address; an IPv4 address is none.
         AF_IB if hints.names_a_gid() => libc::AF_INET6,
         AF_IB => libc::AF_UNSPEC,
         family => family,

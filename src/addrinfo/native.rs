@@ -1,9 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Native InfiniBand addresses (`struct sockaddr_ib`).
 
-use crate::types::{AF_IB, SocketAddress};
-use libc::{AF_INET6, c_int};
+use crate::types::{AF_IB, SocketAddress, ib_addr, sockaddr_ib};
+use libc::c_int;
 
-/// Bits of a service id that name the port space, and the port in it.
+/// Bits of a service id for the port space, and for the port.
 const PORT_SPACE_MASK: u64 = 0xFFFF_FFFF_FFFF_0000;
 const PORT_MASK: u64 = 0xFFFF;
 
@@ -11,68 +13,65 @@ const DEFAULT_PKEY: u16 = 0xFFFF;
 
 /// The fields of a native address; numbers in the order of this machine.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Native {
-    pub(super) pkey: u16,
-    pub(super) flow_label: u32,
-    pub(super) gid: [u8; 16],
-    pub(super) service: Service,
-    /// As stored: the C library does not convert it.
-    pub(super) scope: u64,
+pub(crate) struct NativeAddress {
+    pub(crate) pkey: u16,
+    pub(crate) flow_label: u32,
+    pub(crate) gid: [u8; 16],
+    pub(crate) service: ServiceId,
+    /// In host order, as the C library stores it.
+    pub(crate) scope: u64,
 }
 
 /// A service id and which of its bits count.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Service {
-    pub(super) id: u64,
-    pub(super) mask: u64,
+pub(crate) struct ServiceId {
+    pub(crate) id: u64,
+    pub(crate) mask: u64,
 }
 
-impl Service {
+impl ServiceId {
     /// The service of a port; port 0 leaves the port open, port space 0 both.
-    pub(super) fn of_port(port_space: c_int, port: u16) -> Service {
+    pub(crate) fn of_port(port_space: c_int, port: u16) -> ServiceId {
         let space = if port_space == 0 { 0 } else { PORT_SPACE_MASK };
         let port_bits = if port == 0 { 0 } else { PORT_MASK };
-        Service {
+        ServiceId {
             id: (u64::from(port_space as u32) << 16) + u64::from(port),
             mask: space | port_bits,
         }
     }
 }
 
-impl Native {
-    pub(super) fn address(&self) -> Option<SocketAddress> {
-        let mut bytes = [0; 48];
-        bytes[..2].copy_from_slice(&(AF_IB as u16).to_ne_bytes());
-        bytes[2..4].copy_from_slice(&self.pkey.to_be_bytes());
-        bytes[4..8].copy_from_slice(&self.flow_label.to_be_bytes());
-        bytes[8..24].copy_from_slice(&self.gid);
-        bytes[24..32].copy_from_slice(&self.service.id.to_be_bytes());
-        bytes[32..40].copy_from_slice(&self.service.mask.to_be_bytes());
-        bytes[40..].copy_from_slice(&self.scope.to_ne_bytes());
-        SocketAddress::from_bytes(&bytes)
+impl NativeAddress {
+    pub(crate) fn address(&self) -> SocketAddress {
+        SocketAddress::of_ib(&sockaddr_ib {
+            sib_family: AF_IB as u16,
+            sib_pkey: self.pkey.to_be(),
+            sib_flowinfo: self.flow_label.to_be(),
+            sib_addr: ib_addr { sib_raw: self.gid },
+            sib_sid: self.service.id.to_be(),
+            sib_sid_mask: self.service.mask.to_be(),
+            sib_scope_id: self.scope,
+        })
     }
 }
 
 /// Reads an IPv6 address as a GID with a port.
 pub(super) fn from_ipv6(address: &SocketAddress, port_space: c_int) -> Option<SocketAddress> {
-    if address.family() != AF_INET6 {
-        return None;
-    }
-    let bytes = address.bytes();
-    let field = |at: usize| Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    Native {
+    let ipv6 = address.as_ipv6()?;
+    let native = NativeAddress {
         pkey: DEFAULT_PKEY,
-        flow_label: u32::from_be(field(4)?),
-        gid: bytes.get(8..24)?.try_into().ok()?,
-        service: Service::of_port(port_space, address.port()),
-        scope: u64::from(field(24)?),
-    }
-    .address()
+        flow_label: u32::from_be(ipv6.sin6_flowinfo),
+        gid: ipv6.sin6_addr.s6_addr,
+        service: ServiceId::of_port(port_space, address.port()),
+        scope: u64::from(ipv6.sin6_scope_id),
+    };
+    Some(native.address())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use libc::AF_INET6;
 
     #[test]
     fn open_parts_of_a_service_are_not_in_its_mask() {
@@ -82,7 +81,7 @@ mod tests {
             (0, 7, 7, PORT_MASK),
             (0, 0, 0, 0),
         ] {
-            assert_eq!(Service::of_port(port_space, port), Service { id, mask });
+            assert_eq!(ServiceId::of_port(port_space, port), ServiceId { id, mask });
         }
     }
 

@@ -1,17 +1,22 @@
-//! The array of rdma_get_devices: contexts for C, and before them what keeps them open.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The array of rdma_get_devices: contexts for C, and in front of them the owners that keep them
+//! open.
 //!
 //! # Safety
 //! `free_contexts` finds the owner in front of an array that `open_contexts` made.
 #![allow(unsafe_code)]
 
 use super::{registry, shared::Device};
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use crate::memory::try_box;
+use alloc::alloc::Layout;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use base::arc::Arc;
+use base::errno::{Errno, Result};
+use base::memory::try_box;
 use rdma_sys::ibv_context;
-use std::alloc::Layout;
 
-type Owners = Vec<Counted<Device>>;
+type Owners = Vec<Arc<Device>>;
 
 fn layout(count: usize) -> Result<Layout> {
     // One word for the owners, the contexts, a NULL.
@@ -24,21 +29,21 @@ pub(crate) fn open_contexts() -> Result<(*mut *mut ibv_context, usize)> {
     let count = owners.len();
     // SAFETY: the layout is not empty; all `count + 2` words are written.
     unsafe {
-        let memory = std::alloc::alloc(layout(count)?).cast::<*mut ibv_context>();
+        let memory = alloc::alloc::alloc(layout(count)?).cast::<*mut ibv_context>();
         if memory.is_null() {
             return Err(Errno::ENOMEM);
         }
         let contexts = memory.add(1);
-        for (place, device) in owners.iter().enumerate() {
-            contexts.add(place).write(device.context()?.as_ptr());
+        for (index, device) in owners.iter().enumerate() {
+            contexts.add(index).write(device.context()?.as_ptr());
         }
-        contexts.add(count).write(std::ptr::null_mut());
+        contexts.add(count).write(core::ptr::null_mut());
         memory.write(Box::into_raw(owners).cast());
         Ok((contexts, count))
     }
 }
 
-/// Gives an array of `open_contexts` back; NULL is nothing.
+/// Frees an array of `open_contexts`; NULL is nothing.
 ///
 /// # Safety
 /// NULL or from `open_contexts`, once.
@@ -46,12 +51,13 @@ pub(crate) unsafe fn free_contexts(contexts: *mut *mut ibv_context) {
     if contexts.is_null() {
         return;
     }
-    // SAFETY: by contract the word before the array is the owners' box, whose length gives the layout.
+    // SAFETY: by contract the word before the array is the owners' box, whose length gives the
+    // layout.
     unsafe {
         let memory = contexts.sub(1);
         let owners = Box::from_raw(memory.read().cast::<Owners>());
         if let Ok(layout) = layout(owners.len()) {
-            std::alloc::dealloc(memory.cast(), layout);
+            alloc::alloc::dealloc(memory.cast(), layout);
         }
     }
 }

@@ -1,15 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The device list of libibverbs, held as long as one of its entries may be opened.
 //!
 //! # Safety
 //! Walks the NULL-terminated array that libibverbs returns, for as long as the list is held.
 #![allow(unsafe_code)]
 
-use crate::error::{Errno, Result};
-use crate::fork;
+use alloc::borrow::Cow;
+use base::errno::{Errno, Result};
+use base::fork;
+use core::ffi::CStr;
+use core::ptr::NonNull;
 use rdma_sys::ibv_device;
-use std::borrow::Cow;
-use std::ffi::CStr;
-use std::ptr::NonNull;
 
 /// A snapshot of the devices, freed on drop.
 pub(super) struct DeviceList {
@@ -23,9 +25,9 @@ unsafe impl Send for DeviceList {}
 unsafe impl Sync for DeviceList {}
 
 impl DeviceList {
-    /// Reads the list anew. No device at all is an empty list, not an error.
+    /// Reads the list. No device at all is an empty list, not an error.
     pub(super) fn read() -> Result<DeviceList> {
-        // libibverbs holds a lock meanwhile.
+        // libibverbs holds a lock in this call, which a child of fork must not inherit.
         let _held_off = fork::hold_off();
         let mut count = 0;
         // SAFETY: a live counter.
@@ -40,7 +42,7 @@ impl DeviceList {
 
     pub(super) fn entries(&self) -> &[*mut ibv_device] {
         // SAFETY: `count` entries lie at the start of the array.
-        unsafe { std::slice::from_raw_parts(self.entries.as_ptr(), self.count) }
+        unsafe { core::slice::from_raw_parts(self.entries.as_ptr(), self.count) }
     }
 }
 

@@ -1,4 +1,14 @@
-//! RDMA devices: the list of the process, lookup by what the kernel calls them, shared objects.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! RDMA devices of the process: found by GUID or index, opened once; domains that their ids share.
+//! Uses verbs and libibverbs' device list; knows no id.
+//!
+//! | file | what |
+//! |---|---|
+//! | `contexts` | the array of rdma_get_devices |
+//! | `registry` | all devices of the process |
+//! | `shared` | one device, and what its ids share |
+//! | `list` | the device list of libibverbs |
 
 mod contexts;
 mod list;
@@ -7,5 +17,5 @@ mod shared;
 
 pub(crate) use contexts::{free_contexts, open_contexts};
 pub(crate) use list::Identity;
-pub(crate) use registry::{find, infiniband_ports, require_any, retire};
+pub(crate) use registry::{find, infiniband_ports, on_retire, require_any, retire};
 pub(crate) use shared::{Binding, Device};

@@ -1,47 +1,57 @@
-//! One device: opened at first use, closed when it is gone and nobody uses it; the domains
-//! that its ids share.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! One device: opened at first use, closed when it is removed and has no users; the domains that
+//! its ids share.
 //!
 //! # Safety
-//! `entry` stays valid while `list` is held; contexts and domains are given up only by their owner.
+//! `entry` stays valid while `list` is held; contexts and domains are freed only by their owner.
 #![allow(unsafe_code)]
 
 use super::list::{DeviceList, Identity, name_of};
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use crate::lock::RwLock;
-use crate::log;
-use crate::memory::try_vec;
 use crate::verbs::{Context, ProtectionDomain, XrcDomain};
-use once_cell::sync::OnceCell;
+use alloc::borrow::Cow;
+use alloc::vec::Vec;
+use base::arc::Arc;
+use base::errno::{Errno, Result};
+use base::lock::RwLock;
+use base::memory::try_vec;
+use base::once::OnceLock;
+use base::owner::Owner;
+use base::unusable;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use rdma_sys::{ibv_device, ibv_port_state};
-use std::borrow::Cow;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LINK_LAYER_INFINIBAND: u8 = 1;
 const LINK_LAYER_UNSPECIFIED: u8 = 0;
 
-/// What is known of an open device.
+/// An open device and its limits.
 struct Opened {
     context: Context,
+    /// A child of fork does not free what its parent uses.
+    owner: Owner,
     /// By port number less one.
     infiniband_ports: Vec<bool>,
     max_responder_resources: u8,
     max_initiator_depth: u8,
+    max_work_requests: u32,
+    max_completions: u32,
 }
 
 /// A device of the registry.
 pub(crate) struct Device {
     entry: *mut ibv_device,
     identity: Identity,
-    opened: OnceCell<Opened>,
-    /// Who has the shared domain. It is made and given back under the lock alone, but joined by any
-    /// number at once.
+    opened: OnceLock<Opened>,
+    /// Its removal was announced.
+    is_retired: AtomicBool,
+    /// Users of the shared domain. It is made and freed under the write lock, and joined under the
+    /// read lock.
     users: AtomicUsize,
     shared: RwLock<Shared>,
-    list: Counted<DeviceList>,
+    list: Arc<DeviceList>,
 }
 
-/// What the ids on a device share while there are any.
+/// What the ids on a device share.
 #[derive(Default)]
 struct Shared {
     domain: Option<ProtectionDomain>,
@@ -54,15 +64,16 @@ unsafe impl Send for Device {}
 unsafe impl Sync for Device {}
 
 impl Device {
-    pub(super) fn new(list: &Counted<DeviceList>, entry: *mut ibv_device) -> Device {
+    pub(super) fn new(list: &Arc<DeviceList>, entry: *mut ibv_device) -> Device {
         Device {
             entry,
             // SAFETY: an entry of the list that is held below.
             identity: unsafe { Identity::of(entry) },
-            opened: OnceCell::new(),
+            opened: OnceLock::new(),
+            is_retired: AtomicBool::new(false),
             users: AtomicUsize::new(0),
             shared: RwLock::default(),
-            list: Counted::clone(list),
+            list: Arc::clone(list),
         }
     }
 
@@ -85,7 +96,12 @@ impl Device {
         self.opened.get_or_try_init(|| {
             // SAFETY: an entry of the held list.
             let context = unsafe { Context::open(self.entry) }.inspect_err(|error| {
-                log::line(format_args!("cannot open device {}: {error}", self.name()));
+                unusable!(
+                    (*error),
+                    "cannot open device {}: its provider (ibverbs-providers) and access to \
+                     /dev/infiniband/uverbsN are needed",
+                    self.name()
+                );
             })?;
             describe(context).inspect_err(|_| {
                 // SAFETY: opened above, known to nobody else.
@@ -104,6 +120,25 @@ impl Device {
 
     pub(crate) fn max_initiator_depth(&self) -> u8 {
         self.opened.get().map_or(0, |opened| opened.max_initiator_depth)
+    }
+
+    /// Entries of a send or receive queue.
+    pub(crate) fn max_work_requests(&self) -> u32 {
+        self.opened.get().map_or(0, |opened| opened.max_work_requests)
+    }
+
+    /// Entries of a completion queue.
+    pub(crate) fn max_completions(&self) -> u32 {
+        self.opened.get().map_or(0, |opened| opened.max_completions)
+    }
+
+    pub(super) fn retire(&self) {
+        self.is_retired.store(true, Ordering::Release);
+    }
+
+    /// Its removal was announced: nothing of it is kept.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.is_retired.load(Ordering::Acquire)
     }
 
     /// Whether a port speaks InfiniBand itself rather than Ethernet; false for ports out of range.
@@ -141,7 +176,7 @@ impl Device {
         Ok(gids)
     }
 
-    /// Counts a user of the shared protection domain, which the first one makes.
+    /// Adds a user of the shared protection domain; the first one makes it.
     fn join_domain(&self) -> Result<ProtectionDomain> {
         let context = self.context()?;
         {
@@ -151,7 +186,7 @@ impl Device {
                 return Ok(domain);
             }
         }
-        // Made without the lock; whoever comes second gives his up.
+        // Made without the lock; a thread that lost the race frees its own.
         let fresh = context.alloc_pd()?;
         let mut shared = self.shared.write();
         self.users.fetch_add(1, Ordering::AcqRel);
@@ -196,12 +231,15 @@ impl Device {
         }
         let left = {
             let mut shared = self.shared.write();
-            // Somebody may have come before the lock: then he is the last, or another one.
+            // A user that joined before the lock was taken leaves last.
             if self.users.load(Ordering::Acquire) > 0 {
                 return;
             }
-            std::mem::take(&mut *shared)
+            core::mem::take(&mut *shared)
         };
+        if !self.opened.get().is_some_and(|opened| opened.owner.is_ours()) {
+            return;
+        }
         let kept = left.release();
         let mut shared = self.shared.write();
         shared.xrc_domain = shared.xrc_domain.or(kept.xrc_domain);
@@ -210,7 +248,7 @@ impl Device {
 }
 
 impl Shared {
-    /// Gives everything back; what the application still has objects in stays for the next user.
+    /// Frees both. A domain in which the application still has objects stays for the next user.
     fn release(mut self) -> Shared {
         // SAFETY: on success no object is left in it. The XRC domain goes first.
         self.xrc_domain = self.xrc_domain.filter(|domain| unsafe { domain.close() }.is_err());
@@ -222,10 +260,10 @@ impl Shared {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        if let Some(opened) = self.opened.take() {
-            std::mem::take(self.shared.get_mut()).release();
+        if let Some(context) = self.opened.get().map(|opened| opened.context) {
+            core::mem::take(self.shared.get_mut()).release();
             // SAFETY: no id uses the device; only devices that left the registry are dropped.
-            unsafe { opened.context.close() };
+            unsafe { context.close() };
         }
     }
 }
@@ -240,27 +278,30 @@ fn describe(context: Context) -> Result<Opened> {
     }
     let limit = |value: libc::c_int| value.clamp(0, 255) as u8;
     Ok(Opened {
+        owner: Owner::current(),
         context,
         infiniband_ports: ports,
         max_responder_resources: limit(device.max_qp_rd_atom),
         max_initiator_depth: limit(device.max_qp_init_rd_atom),
+        max_work_requests: u32::try_from(device.max_qp_wr).unwrap_or(0),
+        max_completions: u32::try_from(device.max_cqe).unwrap_or(0),
     })
 }
 
 /// An id's use of a device: keeps it open and the shared domain alive.
 pub(crate) struct Binding {
-    device: Counted<Device>,
+    device: Arc<Device>,
     domain: ProtectionDomain,
 }
 
 impl Binding {
-    pub(crate) fn new(device: Counted<Device>) -> Result<Binding> {
+    pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
         device.context()?;
         let domain = device.join_domain()?;
         Ok(Binding { device, domain })
     }
 
-    pub(crate) fn device(&self) -> &Counted<Device> {
+    pub(crate) fn device(&self) -> &Arc<Device> {
         &self.device
     }
 

@@ -1,27 +1,32 @@
-//! Arguments of C: null checks, and pointers made into what the core works with.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Arguments from C: checks pointers for NULL and converts them to the types of the core.
 //!
 //! # Safety
-//! Each function repeats the word of the crate's safety chapter that its argument must fulfil.
+//! Each function names the term of the crate's safety chapter that its argument must satisfy.
 #![allow(unsafe_code)]
 
-use crate::conn::Parameters;
-use crate::error::{Errno, Result};
-use crate::rsocket::{Buffers, Limit};
+use crate::cm::conn::Parameters;
+use crate::rsocket::Buffers;
 use crate::types::{SocketAddress, rdma_conn_param};
+use base::address::family_of;
+use base::deadline::Timeout;
+use base::errno::{Errno, Result};
+use base::fail;
+use core::ffi::CStr;
+use core::time::Duration;
 use libc::{c_char, c_int, c_void, iovec, sockaddr, socklen_t, timeval};
-use std::ffi::CStr;
-use std::time::Duration;
 
-/// A place for a result.
+/// Memory for a result.
 ///
 /// # Safety
 /// NULL or writable.
 pub(super) unsafe fn out<'a, T>(place: *mut T) -> Result<&'a mut T> {
     // SAFETY: by contract.
-    unsafe { place.as_mut() }.ok_or(Errno::EINVAL)
+    unsafe { place.as_mut() }.ok_or_else(|| fail!(EINVAL, "the place for the result is NULL"))
 }
 
-/// An address that may be missing.
+/// An optional address.
 ///
 /// # Safety
 /// NULL or a valid sockaddr.
@@ -33,7 +38,7 @@ pub(super) unsafe fn optional_address(address: *const sockaddr) -> Result<Option
     unsafe { SocketAddress::read(address) }.map(Some)
 }
 
-/// A text that may be missing.
+/// An optional string.
 ///
 /// # Safety
 /// NULL or a C string.
@@ -42,7 +47,7 @@ pub(super) unsafe fn text<'a>(text: *const c_char) -> Option<&'a CStr> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) })
 }
 
-/// Bytes of the caller; no bytes where either part is missing.
+/// Bytes of the caller; empty if the pointer is NULL or the length 0.
 ///
 /// # Safety
 /// NULL or readable for `length` bytes.
@@ -51,10 +56,10 @@ pub(super) unsafe fn bytes<'a>(start: *const c_void, length: u8) -> &'a [u8] {
         return &[];
     }
     // SAFETY: by contract.
-    unsafe { std::slice::from_raw_parts(start.cast(), usize::from(length)) }
+    unsafe { core::slice::from_raw_parts(start.cast(), usize::from(length)) }
 }
 
-/// Connection parameters that may be missing.
+/// Optional connection parameters.
 ///
 /// # Safety
 /// NULL or valid, with private data of the stated length.
@@ -74,7 +79,7 @@ pub(super) unsafe fn parameters<'a>(given: *const rdma_conn_param) -> Option<Par
     })
 }
 
-/// The address of a socket call. As the kernel has it, none is longer than a sockaddr_storage.
+/// The address of a socket call, at most as long as a sockaddr_storage, as in the kernel.
 ///
 /// # Safety
 /// NULL, or readable for `length` bytes.
@@ -84,13 +89,16 @@ pub(super) unsafe fn socket_address(
 ) -> Result<SocketAddress> {
     let length = length as usize;
     if length > size_of::<libc::sockaddr_storage>() {
-        return Err(Errno::EINVAL);
+        return Err(fail!(EINVAL, "{length} bytes are more than an address has"));
+    }
+    if address.is_null() && length > 0 {
+        return Err(Errno::EFAULT);
     }
     // SAFETY: by contract.
     unsafe { SocketAddress::read_sized(address, length) }
 }
 
-/// An address that a datagram goes to; none for NULL.
+/// The destination of a datagram; none for NULL.
 ///
 /// # Safety
 /// NULL, or readable for `length` bytes.
@@ -105,19 +113,32 @@ pub(super) unsafe fn destination(
     unsafe { socket_address(address, length) }.map(Some)
 }
 
-/// The pieces of readv and writev.
+/// The buffers of readv and writev.
 ///
 /// # Safety
-/// `list` has `count` valid pieces.
+/// `list` has `count` valid buffers.
 pub(super) unsafe fn pieces<'a>(list: *const iovec, count: c_int) -> Result<Buffers<'a>> {
     let count = usize::try_from(count).map_err(|_| Errno::EINVAL)?;
     // SAFETY: by contract.
     let pieces = unsafe { Buffers::many(list, count) };
-    // What is too long a message is too many pieces here.
+    // recvmsg and sendmsg fail with EMSGSIZE for too many buffers, readv and writev with EINVAL.
     pieces.map_err(|error| if error == Errno::EMSGSIZE { Errno::EINVAL } else { error })
 }
 
-/// An array that may be empty.
+/// The buffers of readv and writev, or why they cannot be had although their list can be read: EFAULT
+/// of a buffer comes after what the socket has to say.
+///
+/// # Safety
+/// As `pieces`.
+pub(super) unsafe fn listed<'a>(list: *const iovec, count: c_int) -> Result<Result<Buffers<'a>>> {
+    if list.is_null() && count > 0 {
+        return Err(Errno::EFAULT);
+    }
+    // SAFETY: by contract.
+    Ok(unsafe { pieces(list, count) })
+}
+
+/// An array, which may be empty.
 ///
 /// # Safety
 /// NULL or writable for `count` elements.
@@ -132,24 +153,34 @@ pub(super) unsafe fn array<'a, T>(start: *mut T, count: usize) -> Result<&'a mut
         return Err(Errno::EINVAL);
     }
     // SAFETY: by contract.
-    Ok(unsafe { std::slice::from_raw_parts_mut(start, count) })
+    Ok(unsafe { core::slice::from_raw_parts_mut(start, count) })
 }
 
-/// How long select waits.
+/// The timeout of select.
 ///
 /// # Safety
 /// NULL or readable.
-pub(super) unsafe fn limit(time: *const timeval) -> Result<Limit> {
+pub(super) unsafe fn timeout(time: *const timeval) -> Result<Timeout> {
     // SAFETY: by contract.
-    let Some(time) = (unsafe { time.as_ref() }) else { return Ok(Limit::NONE) };
-    let seconds = u64::try_from(time.tv_sec).map_err(|_| Errno::EINVAL)?;
-    let micros = u64::try_from(time.tv_usec).map_err(|_| Errno::EINVAL)?;
-    // The kernel carries over more than a second of microseconds, too.
-    let limit = Duration::from_secs(seconds).checked_add(Duration::from_micros(micros));
-    Ok(Limit::from(limit))
+    unsafe { time.as_ref() }.map_or(Ok(Timeout::NONE), Timeout::from_timeval)
 }
 
-/// The value of an option.
+/// Stores what is left of the timeout of select.
+///
+/// # Safety
+/// NULL, or a valid time that is writable.
+pub(super) unsafe fn store_left(time: *mut timeval, passed: Duration) {
+    // SAFETY: by contract.
+    let Some(time) = (unsafe { time.as_mut() }) else { return };
+    let Ok(seconds) = u64::try_from(time.tv_sec) else { return };
+    let left = Duration::from_secs(seconds)
+        .saturating_add(Duration::from_micros(time.tv_usec as u64))
+        .saturating_sub(passed);
+    time.tv_sec = left.as_secs() as libc::time_t;
+    time.tv_usec = left.subsec_micros().into();
+}
+
+/// The value of an option to set.
 ///
 /// # Safety
 /// NULL or readable for `length` bytes.
@@ -158,13 +189,13 @@ pub(super) unsafe fn option_bytes<'a>(start: *const c_void, length: socklen_t) -
         return Err(Errno::EFAULT);
     }
     if length > c_int::MAX as socklen_t {
-        return Err(Errno::EINVAL);
+        return Err(fail!(EINVAL, "{length} is no length of an option's value"));
     }
     // SAFETY: by contract.
-    Ok(unsafe { std::slice::from_raw_parts(start.cast(), length as usize) })
+    Ok(unsafe { core::slice::from_raw_parts(start.cast(), length as usize) })
 }
 
-/// Room of the caller's for a value, and where to tell its length.
+/// A buffer of the caller for a value, and the length to update.
 pub(super) struct Place {
     start: *mut u8,
     length: *mut socklen_t,
@@ -184,24 +215,31 @@ impl Place {
         Ok(Place { start: start.cast(), length, room })
     }
 
-    /// As much as there is room for; the length tells how much that was.
+    /// Stores as many bytes as fit, and their number as the length.
     pub(super) fn store(&self, bytes: &[u8]) {
         let count = self.copy(bytes);
         // SAFETY: valid since `new`.
         unsafe { *self.length = count as socklen_t };
     }
 
+    /// Stores an address, truncated to the buffer, and its whole length.
+    fn store_name(&self, name: &SocketAddress) {
+        self.copy(name.bytes());
+        // SAFETY: valid since `new`.
+        unsafe { *self.length = name.length() as socklen_t };
+    }
+
     fn copy(&self, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room);
         if count > 0 {
             // SAFETY: `room` bytes are writable, by the contract of `new`.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start, count) };
+            unsafe { core::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start, count) };
         }
         count
     }
 }
 
-/// Stores a socket's name: cut to the room there is, with its whole length.
+/// Stores an address, truncated to the buffer, and its whole length.
 ///
 /// # Safety
 /// As `Place::new`.
@@ -211,47 +249,43 @@ pub(super) unsafe fn store_name(
     length: *mut socklen_t,
 ) -> Result<()> {
     // SAFETY: by contract.
-    let place = unsafe { Place::new(start.cast(), length) }?;
-    place.copy(name.bytes());
-    // SAFETY: valid since `new`.
-    unsafe { *place.length = name.length() as socklen_t };
+    unsafe { Place::new(start.cast(), length) }?.store_name(name);
     Ok(())
 }
 
-/// Stores an address that the caller may not want, and that may not be known.
-///
-/// # Safety
-/// As `Place::new`, but both may be NULL.
-pub(super) unsafe fn store_address(
-    address: Option<&SocketAddress>,
-    start: *mut sockaddr,
-    length: *mut socklen_t,
-) -> Result<()> {
-    if start.is_null() {
-        return Ok(());
-    }
-    match address {
+/// Where a call that takes something out of a socket stores the address: checked before anything
+/// is taken.
+pub(super) struct AddressPlace(Option<Place>);
+
+impl AddressPlace {
+    /// The caller requests no address with NULL for `start`.
+    ///
+    /// # Safety
+    /// As `Place::new`, but both may be NULL.
+    pub(super) unsafe fn new(start: *mut sockaddr, length: *mut socklen_t) -> Result<AddressPlace> {
+        if start.is_null() {
+            return Ok(AddressPlace(None));
+        }
         // SAFETY: by contract.
-        Some(address) => unsafe { store_name(address, start, length) },
-        None => {
-            // SAFETY: by contract.
-            if let Some(length) = unsafe { length.as_mut() } {
-                *length = 0;
-            }
-            Ok(())
+        unsafe { Place::new(start.cast(), length) }.map(|place| AddressPlace(Some(place)))
+    }
+
+    /// The length is 0 if the address is unknown.
+    pub(super) fn store(&self, address: Option<&SocketAddress>) {
+        match (&self.0, address) {
+            (Some(place), Some(address)) => place.store_name(address),
+            (Some(place), None) => place.store(&[]),
+            (None, _) => {}
         }
     }
 }
 
-/// Whether an address is AF_UNSPEC, which takes a connection back.
+/// Whether an address is AF_UNSPEC, which dissolves a connection.
 ///
 /// # Safety
 /// NULL, or readable for `length` bytes.
 pub(super) unsafe fn is_unspecified(address: *const sockaddr, length: socklen_t) -> bool {
-    if address.is_null() || (length as usize) < size_of::<libc::sa_family_t>() {
-        return false;
-    }
-    // SAFETY: at least the family is readable.
-    let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
-    i32::from(family) == libc::AF_UNSPEC
+    // SAFETY: by contract.
+    let family = unsafe { family_of(address, length as usize) };
+    family == Some(libc::AF_UNSPEC)
 }

@@ -1,14 +1,18 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! `<rdma/rdma_cma.h>`: multicast.
 #![allow(unsafe_code)]
 
 use super::ret::IntoC;
-use crate::error::{Errno, Result, quietly};
-use crate::id::Id;
-use crate::multicast;
+use crate::cm::id::Id;
+use crate::cm::multicast;
+use crate::cm::sync_mode;
 use crate::types::{
     RDMA_CM_JOIN_MC_ATTR_ADDRESS, RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, SocketAddress, rdma_cm_id,
     rdma_cm_join_mc_attr_ex,
 };
+use base::errno::{Result, preserve_errno};
+use base::fail;
 use libc::{c_int, c_void, sockaddr};
 
 const FULL_MEMBER: u32 = 0;
@@ -19,50 +23,34 @@ const KNOWN_ATTRIBUTES: u32 = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATT
 /// # Arguments
 ///
 /// - `id`: an id that is bound to a device.
-/// - `addr`: the group. Only read during the call.
-/// - `context`: any pointer, given back in `param.ud.private_data` of the group's events.
+/// - `addr`: address of the group. Only read during the call.
+/// - `context`: application context, returned as `param.ud.private_data` of the group's events.
 ///
 /// # Description
 ///
-/// The outcome is RDMA_CM_EVENT_MULTICAST_JOIN or RDMA_CM_EVENT_MULTICAST_ERROR. With the
-/// former the id's queue pair, if it has one, is attached to the group and receives; `param.ud`
-/// has what is needed to send: an address handle's attributes, the queue pair number (0xFFFFFF)
-/// and the Q_Key.
+/// RDMA_CM_EVENT_MULTICAST_JOIN or RDMA_CM_EVENT_MULTICAST_ERROR reports the result. With the
+/// former the id's queue pair, if there is one, is attached to the group and receives its
+/// messages; `param.ud` holds what is needed to send: the attributes of an address handle, the
+/// queue pair number (0xFFFFFF) and the Q_Key.
 ///
-/// # Return value
-///
-/// 0, or -1 with `errno`. For an asynchronous id 0 means that the join has begun.
+/// {Return value: started | join}
 ///
 /// # Errors
 ///
-/// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINTR`: synchronous id: a signal came. The join is given up.
-/// - `EINVAL`: `id` or `addr` is NULL, the family is unknown or the address all zeros, or the id has no
-///   device, is connected, or not of a datagram service.
-/// - `EIO`: synchronous id: the group was not joined.
-/// - `ENODATA`: the kernel did not take the command.
-/// - `ENODEV`: synchronous id: the device was removed.
-/// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: the device has no multicast, as with iWARP.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-/// - `ETIMEDOUT`: synchronous id: the time limit passed, the peer's or that of
-///   `RDMACM_SYNC_TIMEOUT_MS`.
+/// - `EINVAL`: `id` or `addr` is NULL, the family is unknown, the address is all zeros, or the id
+///   has no device, is connected, or is not of a datagram service.
 ///
-/// Other values are the kernel's or the device's.
+/// {Errors: join}
 ///
 /// # Notes
 ///
-/// rdma_bind_addr or rdma_resolve_addr chooses the device. A later
-/// RDMA_CM_EVENT_MULTICAST_ERROR means that the group was lost; it is still to be left. A
-/// synchronous id whose join fails is no member.
+/// rdma_bind_addr or rdma_resolve_addr selects the device. A later RDMA_CM_EVENT_MULTICAST_ERROR
+/// means that the membership was lost; the group must still be left. A synchronous id whose join
+/// fails is not a member.
 ///
-/// Where the device is RoCE v2, the kernel refuses IPv6 groups with its own number 524, for which C has no
-/// name.
+/// On RoCE v2 the kernel rejects IPv6 groups with error 524, which has no name in errno.h.
 ///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads.
+/// {Thread safety: one thread per id}
 ///
 /// # See also
 ///
@@ -76,7 +64,7 @@ pub unsafe extern "C" fn rdma_join_multicast(
 ) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
     let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| multicast::join(id, &address?, FULL_MEMBER, context)).into_c()
+    id.and_then(|id| sync_mode::join_multicast(id, &address?, FULL_MEMBER, context)).into_c()
 }
 
 /// Joins a multicast group with flags.
@@ -85,43 +73,29 @@ pub unsafe extern "C" fn rdma_join_multicast(
 ///
 /// - `id`: an id that is bound to a device.
 /// - `mc_join_attr`: group and flags. Only read during the call.
-/// - `context`: any pointer, given back in `param.ud.private_data` of the group's events.
+/// - `context`: application context, returned as `param.ud.private_data` of the group's events.
 ///
 /// # Description
 ///
-/// As rdma_join_multicast. `comp_mask` of the attributes must be RDMA_CM_JOIN_MC_ATTR_ADDRESS
-/// and RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS, with the group in `addr`, and in `join_flags`:
+/// Like rdma_join_multicast. `comp_mask` of the attributes must be RDMA_CM_JOIN_MC_ATTR_ADDRESS
+/// and RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS; `addr` is the address of the group, and `join_flags` is
+/// one of:
 ///
 /// - `RDMA_MC_JOIN_FLAG_FULLMEMBER`: send and receive.
 /// - `RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER`: only send; the queue pair is not attached.
 ///
-/// # Return value
-///
-/// 0, or -1 with `errno`. For an asynchronous id 0 means that the join has begun.
+/// {Return value: started | join}
 ///
 /// # Errors
 ///
-/// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINTR`: synchronous id: a signal came. The join is given up.
-/// - `EINVAL`: `id`, `mc_join_attr` or the address is NULL, `comp_mask` lacks one of the two,
-///   the family is unknown, the flag is unknown, or the id has no device, is connected, or not of a
+/// - `EINVAL`: `id`, `mc_join_attr` or the address is NULL, `comp_mask` lacks one of the two, the
+///   family or the flag is unknown, or the id has no device, is connected, or is not of a
 ///   datagram service.
-/// - `EIO`: synchronous id: the group was not joined.
-/// - `ENODATA`: the kernel did not take the command.
-/// - `ENODEV`: synchronous id: the device was removed.
-/// - `ENOMEM`: out of memory.
-/// - `ENOSYS`: the device has no multicast, as with iWARP.
-/// - `ENXIO`: the device was removed.
-/// - `EOPNOTSUPP`: `comp_mask` has bits that are not known.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-/// - `ETIMEDOUT`: synchronous id: the time limit passed, the peer's or that of
-///   `RDMACM_SYNC_TIMEOUT_MS`.
+/// - `EOPNOTSUPP`: `comp_mask` has unknown bits.
 ///
-/// Other values are the kernel's or the device's.
+/// {Errors: join}
 ///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads.
+/// {Thread safety: one thread per id}
 ///
 /// # See also
 ///
@@ -136,7 +110,7 @@ pub unsafe extern "C" fn rdma_join_multicast_ex(
     let (id, attributes) = unsafe { (Id::from_c(id), join_attributes(mc_join_attr)) };
     id.and_then(|id| {
         let (address, flags) = attributes?;
-        multicast::join(id, &address, flags, context)
+        sync_mode::join_multicast(id, &address, flags, context)
     })
     .into_c()
 }
@@ -145,12 +119,21 @@ pub unsafe extern "C" fn rdma_join_multicast_ex(
 /// NULL or valid.
 unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(SocketAddress, u32)> {
     // SAFETY: by contract.
-    let given = unsafe { given.as_ref() }.ok_or(Errno::EINVAL)?;
+    let given = unsafe { given.as_ref() }
+        .ok_or_else(|| fail!(EINVAL, "rdma_join_multicast_ex: the attributes are NULL"))?;
     if given.comp_mask & !KNOWN_ATTRIBUTES != 0 {
-        return Err(Errno::EOPNOTSUPP);
+        return Err(fail!(
+            EOPNOTSUPP,
+            "rdma_join_multicast_ex: comp_mask {:#x} has bits that this library does not know",
+            given.comp_mask
+        ));
     }
     if given.comp_mask != KNOWN_ATTRIBUTES {
-        return Err(Errno::EINVAL);
+        return Err(fail!(
+            EINVAL,
+            "rdma_join_multicast_ex: comp_mask {:#x} is without address or join flags",
+            given.comp_mask
+        ));
     }
     // SAFETY: by contract.
     Ok((unsafe { SocketAddress::read(given.addr) }?, given.join_flags))
@@ -161,41 +144,33 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 /// # Arguments
 ///
 /// - `id`: an id that joined the group.
-/// - `addr`: the group. Only read during the call.
+/// - `addr`: address of the group. Only read during the call.
 ///
 /// # Description
 ///
-/// Detaches the queue pair, leaves, and waits until every event of the group that was fetched
-/// is acknowledged. A join that is still going on is cancelled. Of several joins of one group
-/// the last is undone.
+/// Detaches the queue pair, leaves the group, and waits until every event of the group that was
+/// fetched is acknowledged. A join in progress is cancelled. If a group was joined several times,
+/// the last join is undone.
 ///
-/// # Return value
-///
-/// 0, or -1 with `errno`. Where the kernel refuses, the membership stays.
+/// {Return value: zero}
+/// If the kernel refuses, the id remains a member.
 ///
 /// # Errors
 ///
 /// - `EADDRNOTAVAIL`: the id is not a member of the group.
-/// - `EBADF`: the event channel of the id was destroyed.
 /// - `EINVAL`: `id` or `addr` is NULL, or the family is unknown.
-/// - `ENODATA`: the kernel did not take the command.
 /// - `ENOENT`: the kernel does not know the id.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-/// - `ETIMEDOUT`: the group is left, but an event was not given back before the limit of
-///   `RDMACM_SYNC_TIMEOUT_MS`.
 ///
-/// Other values are the kernel's or the device's.
+/// {Errors: command}
+/// {Errors: unacknowledged event | the group was left}
 ///
 /// # Notes
 ///
 /// Messages that were received before can still complete afterwards. rdma_destroy_id leaves all
 /// groups.
 ///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads. Not in the thread
-/// that still has to acknowledge an event of the group.
+/// {Thread safety: one thread per id}
+/// A thread that still has to acknowledge an event of the group must not call this function.
 ///
 /// # See also
 ///
@@ -204,5 +179,5 @@ unsafe fn join_attributes(given: *const rdma_cm_join_mc_attr_ex) -> Result<(Sock
 pub unsafe extern "C" fn rdma_leave_multicast(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
     let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| quietly(|| multicast::leave(id, &address?))).into_c()
+    id.and_then(|id| preserve_errno(|| multicast::leave(id, &address?))).into_c()
 }

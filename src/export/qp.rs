@@ -1,55 +1,41 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! `<rdma/rdma_cma.h>`: queue pairs.
 #![allow(unsafe_code)]
 
 use super::arg;
 use super::ret::IntoC;
-use crate::error::quietly;
-use crate::id::Id;
-use crate::qp;
+use crate::cm::id::Id;
+use crate::cm::qp;
 use crate::types::rdma_cm_id;
+use base::errno::preserve_errno;
 use libc::c_int;
 use rdma_sys::{ibv_pd, ibv_qp_attr, ibv_qp_init_attr, ibv_qp_init_attr_ex};
 
-/// Makes the queue pair of an identifier.
+/// Creates the queue pair of an identifier.
 ///
 /// # Arguments
 ///
 /// - `id`: an id that is bound to a device.
-/// - `pd`: a protection domain on this device, or NULL for `id->pd`.
-/// - `qp_init_attr`: what to make. Comes back with the granted sizes and the queues in use.
+/// - `pd`: a protection domain of this device, or NULL for `id->pd`.
+/// - `qp_init_attr`: attributes of the queue pair. Updated with the actual sizes and the queues
+///   in use.
 ///
 /// # Description
 ///
-/// The queue pair is `id->qp`. The library moves it through its states as the connection goes.
-/// Receives can be posted at once; a datagram queue pair can send too.
+/// The queue pair is `id->qp`. The library changes its state as the connection is established and
+/// closed. Receives can be posted immediately; a datagram queue pair can send immediately, too.
 ///
-/// Completion queues that the attributes name are used. For those that are NULL the id's are,
-/// and if it has none and `cap` asks for work requests in that direction, the library makes a
-/// queue with a channel: `id->send_cq`, `id->send_cq_channel`, `id->recv_cq` and
-/// `id->recv_cq_channel`. A shared receive queue comes from the attributes or from `id->srq`.
+/// Completion queues that the attributes name are used. Those that are NULL are taken from the
+/// id. If the id has none, and `cap` requests work requests in that direction, the library
+/// creates a completion queue with a channel: `id->send_cq`, `id->send_cq_channel`, `id->recv_cq`
+/// and `id->recv_cq_channel`. The shared receive queue is that of the attributes or `id->srq`.
 ///
-/// # Return value
+/// {Return value: queue pair}
 ///
-/// 0, or -1 with `errno`. On failure what this call made is gone again, and the id is as
-/// before.
+/// {Errors: queue pair}
 ///
-/// # Errors
-///
-/// - `EBADF`: the event channel of the id was destroyed.
-/// - `ECONNREFUSED`: the device insists on extensions that the peer does not have.
-/// - `EINVAL`: `id` or `qp_init_attr` is NULL, the id has a queue pair or no device, the
-///   protection domain is of another device, the id has other completion queues, or the device
-///   refuses the attributes.
-/// - `ENODATA`: the kernel did not take the command.
-/// - `ENOMEM`: out of memory, or more than the device has.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-///
-/// Other values are the kernel's or the device's.
-///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads.
+/// {Thread safety: one thread per id}
 ///
 /// # See also
 ///
@@ -62,45 +48,30 @@ pub unsafe extern "C" fn rdma_create_qp(
     qp_init_attr: *mut ibv_qp_init_attr,
 ) -> c_int {
     // SAFETY: a valid id pointer and valid attributes, or NULL.
-    unsafe { Id::from_c(id).and_then(|id| quietly(|| qp::create(id, pd, arg::out(qp_init_attr)?))) }
-        .into_c()
+    unsafe {
+        Id::from_c(id).and_then(|id| preserve_errno(|| qp::create(id, pd, arg::out(qp_init_attr)?)))
+    }
+    .into_c()
 }
 
-/// Makes the queue pair of an identifier with extended attributes.
+/// Creates the queue pair of an identifier, with extended attributes.
 ///
 /// # Arguments
 ///
 /// - `id`: an id that is bound to a device.
-/// - `qp_init_attr`: what to make. Comes back with the granted sizes, the queues and the
-///   protection domain in use.
+/// - `qp_init_attr`: attributes of the queue pair. Updated with the actual sizes, the queues and
+///   the protection domain in use.
 ///
 /// # Description
 ///
-/// As rdma_create_qp, with all that ibv_create_qp_ex can do. The protection domain is in the
-/// attributes; if IBV_QP_INIT_ATTR_PD is not in `comp_mask`, or `pd` is NULL, `id->pd` is used.
+/// Like rdma_create_qp, with the attributes of ibv_create_qp_ex. The protection domain is that of
+/// the attributes, or `id->pd` if IBV_QP_INIT_ATTR_PD is not set in `comp_mask` or `pd` is NULL.
 ///
-/// # Return value
+/// {Return value: queue pair}
 ///
-/// 0, or -1 with `errno`. On failure what this call made is gone again, and the id is as
-/// before.
+/// {Errors: queue pair}
 ///
-/// # Errors
-///
-/// - `EBADF`: the event channel of the id was destroyed.
-/// - `ECONNREFUSED`: the device insists on extensions that the peer does not have.
-/// - `EINVAL`: `id` or `qp_init_attr` is NULL, the id has a queue pair or no device, the
-///   protection domain is of another device, the id has other completion queues, or the device
-///   refuses the attributes.
-/// - `ENODATA`: the kernel did not take the command.
-/// - `ENOMEM`: out of memory, or more than the device has.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
-///
-/// Other values are the kernel's or the device's.
-///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads.
+/// {Thread safety: one thread per id}
 ///
 /// # See also
 ///
@@ -112,7 +83,8 @@ pub unsafe extern "C" fn rdma_create_qp_ex(
 ) -> c_int {
     // SAFETY: a valid id pointer and valid attributes, or NULL.
     unsafe {
-        Id::from_c(id).and_then(|id| quietly(|| qp::create_extended(id, arg::out(qp_init_attr)?)))
+        Id::from_c(id)
+            .and_then(|id| preserve_errno(|| qp::create_extended(id, arg::out(qp_init_attr)?)))
     }
     .into_c()
 }
@@ -121,26 +93,22 @@ pub unsafe extern "C" fn rdma_create_qp_ex(
 ///
 /// # Arguments
 ///
-/// - `id`: the id; NULL, or one without a queue pair, does nothing.
+/// - `id`: the id; NULL, or an id without a queue pair, has no effect.
 ///
 /// # Description
 ///
-/// Destroys `id->qp` and the completion queues that the library made for it. Those of the
-/// program stay.
+/// Destroys `id->qp` and the completion queues that the library created for it. Completion queues
+/// of the application remain.
 ///
-/// # Return value
-///
-/// None.
+/// {Return value: none}
 ///
 /// # Notes
 ///
-/// Before rdma_destroy_id. Work requests that have not completed never will: rdma_disconnect
-/// before, and fetch the completions, to see them flushed.
+/// Call this function before rdma_destroy_id. Outstanding work requests never complete: to get
+/// their completions, call rdma_disconnect and poll the completion queues first.
 ///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads. Waits for another
-/// thread that is just moving the queue pair in rdma_get_cm_event.
+/// {Thread safety: one thread per id}
+/// Waits for a thread that changes the state of the queue pair in rdma_get_cm_event.
 ///
 /// # See also
 ///
@@ -149,41 +117,35 @@ pub unsafe extern "C" fn rdma_create_qp_ex(
 pub unsafe extern "C" fn rdma_destroy_qp(id: *mut rdma_cm_id) {
     // SAFETY: a valid id pointer or NULL.
     if let Ok(id) = unsafe { Id::from_c(id) } {
-        qp::destroy(id);
+        // The C API has no way to report a failure.
+        let _ = qp::destroy(id);
     }
 }
 
-/// Tells the attributes that move the application's own queue pair.
+/// Returns the attributes for a state change of the application's queue pair.
 ///
 /// # Arguments
 ///
 /// - `id`: the id of the connection.
-/// - `qp_attr`: `qp_state` says which state; comes back with what ibv_modify_qp needs for it.
+/// - `qp_attr`: `qp_state` is the new state. Filled with the attributes that ibv_modify_qp needs
+///   for it.
 /// - `qp_attr_mask`: where the mask for ibv_modify_qp is returned.
 ///
 /// # Description
 ///
-/// For programs that do not use rdma_create_qp: they ask for IBV_QPS_INIT, IBV_QPS_RTR and
-/// IBV_QPS_RTS in turn and call ibv_modify_qp each time.
+/// For applications that do not use rdma_create_qp: they request the attributes of IBV_QPS_INIT,
+/// IBV_QPS_RTR and IBV_QPS_RTS in turn, and call ibv_modify_qp with each.
 ///
-/// # Return value
-///
-/// 0, or -1 with `errno`.
+/// {Return value: zero}
 ///
 /// # Errors
 ///
-/// - `EBADF`: the event channel of the id was destroyed.
-/// - `EINVAL`: an argument is NULL, or the connection is not so far.
-/// - `ENODATA`: the kernel did not take the command.
+/// - `EINVAL`: an argument is NULL, or the connection has not reached the state.
 /// - `ENOENT`: the kernel does not know the id.
-/// - `ENXIO`: the device was removed.
-/// - `EPERM`: the caller is a child of fork, and the process that made the id still runs.
 ///
-/// Other values are the kernel's or the device's.
+/// {Errors: command}
 ///
-/// # Thread safety
-///
-/// One thread at a time per id; any number of ids in any number of threads.
+/// {Thread safety: one thread per id}
 ///
 /// # See also
 ///

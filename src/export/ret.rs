@@ -1,15 +1,17 @@
-//! Results in C's convention. Nothing else in the library stores errno, but for `error::quietly`, which
-//! only puts back what was there.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Results in the convention of C. This file is the only one that sets errno; `base::errno::preserve_errno`
+//! only restores it.
 //!
 //! # Safety
-//! Writes the thread's errno.
+//! Writes the errno of the thread.
 #![allow(unsafe_code)]
 
 use crate::addrinfo::Failure;
-use crate::error::{Errno, Result};
+use base::errno::{Errno, Result};
 use libc::c_int;
 
-// Out of line, so that success is the straight way through every function.
+// Out of line, so that success is the fall-through path of every function.
 #[cold]
 #[inline(never)]
 fn set_errno(error: Errno) {
@@ -17,7 +19,7 @@ fn set_errno(error: Errno) {
     unsafe { *libc::__errno_location() = error.raw() };
 }
 
-/// What a result is in C. A success leaves errno alone.
+/// Converts a result to its C value. Success does not change errno.
 pub(super) trait IntoC {
     type C;
     fn into_c(self) -> Self::C;
@@ -39,8 +41,8 @@ impl IntoC for Result<()> {
     }
 }
 
-/// 0, an EAI_ code, or -1 with errno. EAI_BADFLAGS is -1 too on glibc: it leaves errno alone.
-impl IntoC for std::result::Result<(), Failure> {
+/// 0, an EAI_ code, or -1 with errno. EAI_BADFLAGS equals -1 on glibc and does not set errno.
+impl IntoC for core::result::Result<(), Failure> {
     type C = c_int;
 
     fn into_c(self) -> c_int {
@@ -88,18 +90,7 @@ impl<T> IntoC for Result<*mut T> {
     fn into_c(self) -> *mut T {
         self.unwrap_or_else(|error| {
             set_errno(error);
-            std::ptr::null_mut()
+            core::ptr::null_mut()
         })
-    }
-}
-
-/// For functions of C type void that can still be called wrongly: errno is all there is to set.
-impl IntoC for Result<((), ())> {
-    type C = ();
-
-    fn into_c(self) {
-        if let Err(error) = self {
-            set_errno(error);
-        }
     }
 }

@@ -1,21 +1,26 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Defaults, from the files of /etc/rdma/rsocket, read once.
 
-use crate::once::Once;
-use std::ffi::OsStr;
-use std::fs::File;
-use std::io::{Read, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
-use std::time::Duration;
+use base::environment;
+use base::fd::{OwnedFd, read_start};
+use base::once::Once;
+use base::settings;
+use core::ffi::CStr;
+use core::time::Duration;
 
-const FOLDER: &str = "/etc/rdma/rsocket";
+const FOLDER: &CStr = c"/etc/rdma/rsocket";
 
 pub(crate) const MIN_QUEUE: u32 = 16;
 pub(crate) const MAX_QUEUE: u32 = 0xFFFE;
 pub(crate) const MIN_BUFFER: u32 = 4096;
 pub(crate) const MAX_BUFFER: u32 = 1 << 30;
+/// Providers round a queue up to a power of two, soft-RoCE with one entry more: this is all of 256. A
+/// longer one sends no faster, and takes twice the memory.
+const SEND_QUEUE: u32 = 255;
 /// Inline data beyond this is no gain on any device.
 pub(crate) const MAX_INLINE: u32 = 4096;
+const MAX_POOL_SIZE: u32 = 4096;
 const MAX_POLLING_MICROSECONDS: u64 = 1_000_000;
 
 /// What a new rsocket starts with.
@@ -27,8 +32,10 @@ pub(crate) struct Config {
     pub(crate) receive_queue: u32,
     pub(crate) inline: u32,
     pub(crate) iomap_size: u16,
-    /// How long a wait looks for completions before it sleeps.
+    /// How long a wait busy-polls before it sleeps.
     pub(crate) polling_time: Duration,
+    /// How many parts of ended connections are kept for new ones, of each kind.
+    pub(crate) pool_size: u32,
 }
 
 impl Default for Config {
@@ -36,18 +43,19 @@ impl Default for Config {
         Config {
             receive_buffer: 1 << 17,
             send_buffer: 1 << 17,
-            send_queue: 384,
+            send_queue: SEND_QUEUE,
             receive_queue: 384,
             inline: 64,
             iomap_size: 0,
             polling_time: Duration::from_micros(10),
+            pool_size: 64,
         }
     }
 }
 
 impl Config {
-    /// Takes the files' values; what is missing, no number or senseless keeps the default. (There is
-    /// no wake-up interval here: nothing sleeps past its event.)
+    /// Takes the files' values; what is missing, no number or senseless keeps the default. (There
+    /// is no wake-up interval here: nothing sleeps past its event.)
     fn read(number: impl Fn(&str) -> Option<u64>) -> Config {
         let mut config = Config::default();
         if let Some(value) = number("mem_default") {
@@ -72,6 +80,9 @@ impl Config {
         if let Some(value) = number("polling_time") {
             config.polling_time = Duration::from_micros(value.min(MAX_POLLING_MICROSECONDS));
         }
+        if let Some(value) = number("pool_size") {
+            config.pool_size = within(value, 0, MAX_POOL_SIZE);
+        }
         config
     }
 }
@@ -80,28 +91,35 @@ impl Config {
 pub(crate) fn get() -> Config {
     static CONFIG: Once<Config> = Once::new();
     CONFIG.get_or_init(|| {
-        if !Path::new(FOLDER).is_dir() {
-            return Config::default();
-        }
-        Config::read(number_in)
+        // Most machines have no such folder: one system call instead of one for each file.
+        let has_folder = OwnedFd::open(FOLDER, libc::O_PATH | libc::O_DIRECTORY).is_ok();
+        Config::read(|name| {
+            let of_process = match name {
+                "pool_size" => {
+                    environment::read(settings::POOL_SIZE.name, |text| parse(text.as_bytes()))
+                }
+                _ => None,
+            };
+            of_process.or_else(|| if has_folder { number_in(name) } else { None })
+        })
     })
 }
 
 /// The number in a file of the folder. Needs no memory.
 fn number_in(name: &str) -> Option<u64> {
     let (mut path, mut text) = ([0; 64], [0; 64]);
-    let mut rest = &mut path[..];
-    write!(rest, "{FOLDER}/{name}").ok()?;
-    let left = rest.len();
-    let path = OsStr::from_bytes(&path[..path.len() - left]);
-    let length = File::open(path).ok()?.read(&mut text).ok()?;
-    parse(text.get(..length)?)
+    let parts = [FOLDER.to_bytes(), b"/", name.as_bytes()];
+    let bytes = parts.iter().copied().flatten();
+    // The last byte stays zero.
+    let room = path.len() - 1;
+    path.iter_mut().take(room).zip(bytes).for_each(|(slot, byte)| *slot = *byte);
+    parse(read_start(CStr::from_bytes_until_nul(&path).ok()?, &mut text).ok()?)
 }
 
 /// The first word of a file as a number; negative ones and nonsense are none.
 fn parse(text: &[u8]) -> Option<u64> {
     let word = text.trim_ascii_start().split(u8::is_ascii_whitespace).next()?;
-    std::str::from_utf8(word).ok()?.parse().ok()
+    core::str::from_utf8(word).ok()?.parse().ok()
 }
 
 pub(crate) fn within(value: u64, low: u32, high: u32) -> u32 {
@@ -134,5 +152,7 @@ mod tests {
         assert_eq!(read("inline_default", "0 trailing").inline, 0);
         assert_eq!(read("iomap_size", "300").iomap_size, 256);
         assert_eq!(read("polling_time", "25").polling_time, Duration::from_micros(25));
+        assert_eq!(read("pool_size", "0").pool_size, 0);
+        assert_eq!(read("pool_size", "1000000").pool_size, MAX_POOL_SIZE);
     }
 }

@@ -1,15 +1,23 @@
-//! The books of one stream: what of the buffers and queues of both sides is in use.
-//!
-//! Pure arithmetic. Bytes: the receive buffer is a ring of two halves; a half is handed to the peer as
-//! soon as its bytes were read. Messages: each takes a posted receive of the other side, so it needs
-//! a credit, counted by absolute 16-bit sequence numbers that wrap. Four work requests are kept apart
-//! for control messages, so that credits flow even when data may not.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-use super::wire::{ConnectionData, Message, Segment, TARGETS};
-use crate::error::{Errno, Result};
+//! Flow control of one stream: credits, ring and send-queue accounting. Pure arithmetic: no I/O, no
+//! memory of its own.
+//!
+//! Bytes: the peer has the whole receive buffer at first. It is a ring of two halves, each granted
+//! anew as soon as its bytes have been read. Messages: each consumes a posted receive of the other
+//! side, so it needs a credit; credits are absolute 16-bit sequence numbers that wrap. Four work
+//! requests are reserved for control messages, so that credits flow even when data may not.
+//!
+//! The send buffer begins as a small ring. A large one takes its place where a send is larger than
+//! its room, and a small one again when the connection is idle.
+
+use super::wire::{ConnectionData, REMOTE_SGL_ENTRIES, Segment, StreamMessage};
+use base::errno::{Errno, Result};
 
 /// Work requests that only control messages may use.
 pub(crate) const CONTROL: u32 = 4;
+/// The send ring that a connection begins with, where the buffer is at least twice as large.
+pub(crate) const SMALL_RING: u32 = 16384;
 /// A sender with less room than this is not called writable.
 const LOW_WATER: u32 = 2048;
 /// The most that one message carries.
@@ -27,8 +35,13 @@ pub(crate) struct Sizes {
     pub(crate) split: bool,
 }
 
-/// Work requests for data, and bytes of the send buffer. Requests complete in their order, so one that
-/// has a completion gives back what those before it took that had none.
+/// The size of the small ring of a send buffer.
+pub(crate) fn small_ring(buffer: u32) -> u32 {
+    if buffer >= 2 * SMALL_RING { SMALL_RING } else { buffer }
+}
+
+/// Work requests for data, and bytes of the send buffer. Requests complete in their order, so one
+/// that has a completion gives back what those before it took that had none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Share {
     pub(crate) slots: u16,
@@ -37,7 +50,7 @@ pub(crate) struct Share {
 
 /// What a completed work request gives back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tag {
+pub(crate) enum WrId {
     /// Data messages or direct writes.
     Data(Share),
     /// A control message, and the data before it.
@@ -46,29 +59,29 @@ pub(crate) enum Tag {
     Receive(u32),
 }
 
-impl Tag {
+impl WrId {
     pub(crate) fn encode(self) -> u64 {
         let share = |share: Share| u64::from(share.slots) << 32 | u64::from(share.bytes);
         match self {
-            Tag::Data(data) => share(data),
-            Tag::Control(data) => 1 << 48 | share(data),
-            Tag::Receive(number) => 2 << 48 | u64::from(number),
+            WrId::Data(data) => share(data),
+            WrId::Control(data) => 1 << 48 | share(data),
+            WrId::Receive(number) => 2 << 48 | u64::from(number),
         }
     }
 
-    pub(crate) fn decode(id: u64) -> Tag {
+    pub(crate) fn decode(id: u64) -> WrId {
         let share = Share { slots: (id >> 32) as u16, bytes: id as u32 };
         match id >> 48 {
-            0 => Tag::Data(share),
-            1 => Tag::Control(share),
-            _ => Tag::Receive(id as u32),
+            0 => WrId::Data(share),
+            1 => WrId::Control(share),
+            _ => WrId::Receive(id as u32),
         }
     }
 }
 
-/// What a message means beyond the books.
+/// What a message means beyond flow control.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum Effect {
     Nothing,
     Shutdown,
     Disconnect,
@@ -78,9 +91,10 @@ pub(crate) enum Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grant {
     pub(crate) limit: u16,
-    /// Offset of a free half of the receive buffer, and the place in the peer's target list for it.
+    /// Offset of a free half of the receive buffer, and the index in the peer's scatter list for
+    /// it.
     pub(crate) half: Option<(u32, u32)>,
-    pub(crate) tag: Tag,
+    pub(crate) wr_id: WrId,
 }
 
 /// Where the next data message goes.
@@ -90,8 +104,8 @@ pub(crate) struct Transfer {
     pub(crate) from: u32,
     pub(crate) address: u64,
     pub(crate) key: u32,
-    /// Of its completion, where it is to have one.
-    pub(crate) tag: Option<Tag>,
+    /// None: unsignaled.
+    pub(crate) wr_id: Option<WrId>,
 }
 
 #[derive(Debug)]
@@ -108,66 +122,74 @@ pub(crate) struct Flow {
     /// Bytes that are read and not yet granted again.
     free: u32,
     grant_at: u32,
-    /// Place of the next entry in the peer's target list.
-    peer_place: u32,
-    peer_places: u32,
+    /// Index of the next entry in the peer's scatter list.
+    peer_index: u32,
+    peer_entries: u32,
     received: u16,
     /// Once this many were received the peer needs new credit.
     due: u16,
 
     data_slots: u32,
     control_slots: u32,
+    /// Of the ring that is sent from.
+    send_size: u32,
     send_free: u32,
     send_at: u32,
-    /// What was sent since the last request with a completion.
-    untold: Share,
+    /// Bytes in flight of the ring that was sent from before.
+    send_before: u32,
+    can_send_more: bool,
+    /// What was sent since the last signaled request.
+    unsignaled: Share,
     sent: u16,
     limit: u16,
-    targets: [Segment; TARGETS as usize],
-    /// Place of the next entry in our own target list.
-    own_place: u32,
+    remote_sgl: [Segment; REMOTE_SGL_ENTRIES as usize],
+    /// Index of the next entry in our own scatter list.
+    own_index: u32,
 }
 
 impl Flow {
     pub(crate) fn new(sizes: Sizes) -> Flow {
-        let half = sizes.receive_buffer / 2;
+        let send = small_ring(sizes.send_buffer);
         Flow {
             sizes,
             cost: if sizes.split { 2 } else { 1 },
-            low_water: LOW_WATER.min(sizes.send_buffer / 2),
+            low_water: LOW_WATER.min(send / 2),
             read_at: 0,
             unread: 0,
-            granted: half,
-            free: sizes.receive_buffer - half,
-            grant_at: half,
-            peer_place: 1,
-            peer_places: TARGETS,
+            granted: sizes.receive_buffer,
+            free: 0,
+            grant_at: 0,
+            peer_index: 1,
+            peer_entries: REMOTE_SGL_ENTRIES,
             received: 0,
             due: (sizes.receive_queue / 2) as u16,
             data_slots: sizes.send_queue.saturating_sub(CONTROL),
             control_slots: CONTROL,
-            send_free: sizes.send_buffer,
+            send_size: send,
+            send_free: send,
             send_at: 0,
-            untold: Share::default(),
+            send_before: 0,
+            can_send_more: send < sizes.send_buffer,
+            unsignaled: Share::default(),
             sent: 0,
             limit: 0,
-            targets: [Segment::default(); TARGETS as usize],
-            own_place: 1,
+            remote_sgl: [Segment::default(); REMOTE_SGL_ENTRIES as usize],
+            own_index: 1,
         }
     }
 
     /// Takes over what the peer offered.
     pub(crate) fn connect(&mut self, data: &ConnectionData) {
         self.limit = data.credits;
-        self.targets[0] = data.first;
-        self.peer_places = data.targets.length;
+        self.remote_sgl[0] = data.first;
+        self.peer_entries = data.remote_sgl.length;
     }
 
     fn half(&self) -> u32 {
         self.sizes.receive_buffer / 2
     }
 
-    /// Books received bytes; EPROTO for more than were offered.
+    /// Accounts for received bytes; EPROTO for more than were offered.
     #[inline]
     pub(crate) fn data(&mut self, bytes: u32) -> Result<()> {
         self.granted = self.granted.checked_sub(bytes).ok_or(Errno::EPROTO)?;
@@ -176,22 +198,22 @@ impl Flow {
         Ok(())
     }
 
-    /// Books a received message; EPROTO for one that no honest peer sends.
-    pub(crate) fn message(&mut self, message: Message) -> Result<Event> {
+    /// Accounts for a received message; EPROTO for one that no honest peer sends.
+    pub(crate) fn message(&mut self, message: StreamMessage) -> Result<Effect> {
         match message {
-            Message::Data(bytes) => self.data(bytes).map(|()| Event::Nothing),
-            Message::Credit(limit) => {
+            StreamMessage::Data(bytes) => self.data(bytes).map(|()| Effect::Nothing),
+            StreamMessage::Credit(limit) => {
                 self.limit = limit;
-                Ok(Event::Nothing)
+                Ok(Effect::Nothing)
             }
-            Message::Iomap(index) if index < u32::from(self.sizes.iomap) => {
+            StreamMessage::Iomap(index) if index < u32::from(self.sizes.iomap) => {
                 self.received = self.received.wrapping_add(1);
-                Ok(Event::Nothing)
+                Ok(Effect::Nothing)
             }
-            Message::KeepAlive => Ok(Event::Nothing),
-            Message::Shutdown => Ok(Event::Shutdown),
-            Message::Disconnect => Ok(Event::Disconnect),
-            Message::Iomap(_) | Message::Unknown(_) => Err(Errno::EPROTO),
+            StreamMessage::KeepAlive => Ok(Effect::Nothing),
+            StreamMessage::Shutdown => Ok(Effect::Shutdown),
+            StreamMessage::Disconnect => Ok(Effect::Disconnect),
+            StreamMessage::Iomap(_) | StreamMessage::Unknown(_) => Err(Errno::EPROTO),
         }
     }
 
@@ -199,8 +221,8 @@ impl Flow {
         self.unread
     }
 
-    /// Where the next `length` unread bytes lie: offset and length of two pieces, the second after the
-    /// buffer's end, and mostly empty.
+    /// Where the next `length` unread bytes lie: offset and length of two pieces, the second after
+    /// the buffer's end, and mostly empty.
     #[inline]
     pub(crate) fn readable(&self, length: u32) -> [(u32, u32); 2] {
         let length = length.min(self.unread);
@@ -235,66 +257,67 @@ impl Flow {
         self.control_slots = self.control_slots.checked_sub(cost)?;
         self.due = self.received.wrapping_add((self.sizes.receive_queue / 2) as u16);
         let half = has_half.then(|| {
-            let half = (self.grant_at, self.peer_place);
+            let half = (self.grant_at, self.peer_index);
             self.free -= self.half();
             self.granted += self.half();
             self.grant_at = if self.grant_at == 0 { self.half() } else { 0 };
-            self.peer_place += 1;
-            if self.peer_place >= self.peer_places {
-                self.peer_place = 0;
+            self.peer_index += 1;
+            if self.peer_index >= self.peer_entries {
+                self.peer_index = 0;
             }
             half
         });
         let limit = self.received.wrapping_add(self.sizes.receive_queue as u16);
-        Some(Grant { limit, half, tag: self.control_tag() })
+        Some(Grant { limit, half, wr_id: self.control_id() })
     }
 
     /// Counts a control message without memory as sent.
-    pub(crate) fn take_control(&mut self) -> Option<Tag> {
+    pub(crate) fn take_control(&mut self) -> Option<WrId> {
         self.control_slots = self.control_slots.checked_sub(1)?;
-        Some(self.control_tag())
+        Some(self.control_id())
     }
 
-    fn control_tag(&mut self) -> Tag {
-        Tag::Control(std::mem::take(&mut self.untold))
+    fn control_id(&mut self) -> WrId {
+        WrId::Control(core::mem::take(&mut self.unsignaled))
     }
 
-    /// Books what data takes, and settles whether it has a completion: one for each quarter of the room
-    /// is enough, and the last before a sender has to wait, so that there always is one to wait for.
-    #[inline]
-    fn take_share(&mut self, slots: u32, bytes: u32) -> Option<Tag> {
+    /// Accounts for what data takes, and decides whether it is signaled: one completion for each
+    /// quarter of the room is enough, and one for the last before a sender has to wait, so that
+    /// there always is one to wait for.
+    #[inline(always)]
+    fn take_share(&mut self, slots: u32, bytes: u32) -> Option<WrId> {
         self.data_slots -= slots;
         self.send_free -= bytes;
-        self.untold.slots += slots as u16;
-        self.untold.bytes += bytes;
-        let is_due = u32::from(self.untold.slots) >= self.sizes.send_queue / 4
-            || self.untold.bytes >= self.sizes.send_buffer / 4
+        self.unsignaled.slots += slots as u16;
+        self.unsignaled.bytes += bytes;
+        let is_due = u32::from(self.unsignaled.slots) >= self.sizes.send_queue / 4
+            || self.unsignaled.bytes >= self.send_size / 4
             || !self.may_write_directly();
-        is_due.then(|| Tag::Data(std::mem::take(&mut self.untold)))
+        is_due.then(|| WrId::Data(core::mem::take(&mut self.unsignaled)))
     }
 
-    /// Place in our own target list where the peer's next entry is awaited.
-    pub(crate) fn awaited_target(&self) -> Option<u32> {
-        (self.targets[1].length == 0).then_some(self.own_place)
+    /// Index in our own scatter list where the peer's next entry is awaited.
+    pub(crate) fn awaited_index(&self) -> Option<u32> {
+        (self.remote_sgl[1].length == 0).then_some(self.own_index)
     }
 
     /// The peer's next entry.
-    pub(crate) fn add_target(&mut self, segment: Segment) {
-        let free = if self.targets[0].length == 0 { 0 } else { 1 };
-        self.targets[free] = segment;
-        self.own_place = (self.own_place + 1) % TARGETS;
+    pub(crate) fn add_segment(&mut self, segment: Segment) {
+        let free = if self.remote_sgl[0].length == 0 { 0 } else { 1 };
+        self.remote_sgl[free] = segment;
+        self.own_index = (self.own_index + 1) % REMOTE_SGL_ENTRIES;
     }
 
     /// Whether a data message may go out.
     #[inline]
     pub(crate) fn is_writable(&self) -> bool {
-        self.may_write_directly() && self.sent != self.limit && self.targets[0].length > 0
+        self.may_write_directly() && self.sent != self.limit && self.remote_sgl[0].length > 0
     }
 
-    /// Whether nothing was sent since a request that has a completion: time to look for that.
+    /// Whether nothing was sent since the last signaled request: time to poll for its completion.
     #[inline]
-    pub(crate) fn is_look_due(&self) -> bool {
-        self.untold.slots == 0
+    pub(crate) fn is_poll_due(&self) -> bool {
+        self.unsignaled.slots == 0
     }
 
     /// Whether a direct write, which needs no credit, may go out.
@@ -309,7 +332,7 @@ impl Flow {
         if !self.is_writable() {
             return 0;
         }
-        let room = at_most.min(self.send_free).min(self.targets[0].length);
+        let room = at_most.min(self.send_free).min(self.remote_sgl[0].length);
         u64::from(room).min(left) as u32
     }
 
@@ -320,32 +343,33 @@ impl Flow {
         u64::from(at_most.min(self.send_free)).min(left) as u32
     }
 
-    /// Books a data message of `bytes`, which `transfer_size` allowed; `buffered` bytes of them lie in
-    /// the send buffer (all, or none for inline data).
-    #[inline]
+    /// Accounts for a data message of `bytes`, which `transfer_size` allowed; `buffered` bytes of
+    /// them lie in the send buffer (all, or none for inline data).
+    #[inline(always)]
     pub(crate) fn take_transfer(&mut self, bytes: u32, buffered: u32) -> Transfer {
         self.sent = self.sent.wrapping_add(1);
-        let target = self.targets[0];
-        self.targets[0].address = target.address.wrapping_add(u64::from(bytes));
-        self.targets[0].length -= bytes;
-        if self.targets[0].length == 0 {
-            self.targets[0] = std::mem::take(&mut self.targets[1]);
+        let segment = self.remote_sgl[0];
+        self.remote_sgl[0].address = segment.address.wrapping_add(u64::from(bytes));
+        self.remote_sgl[0].length -= bytes;
+        if self.remote_sgl[0].length == 0 {
+            self.remote_sgl[0] = core::mem::take(&mut self.remote_sgl[1]);
         }
         Transfer {
-            tag: self.take_share(self.cost, buffered),
+            wr_id: self.take_share(self.cost, buffered),
             from: if buffered > 0 { self.take_buffer(buffered) } else { 0 },
-            address: target.address,
-            key: target.key,
+            address: segment.address,
+            key: segment.key,
         }
     }
 
-    /// Books a direct write without a message: one work request always.
-    pub(crate) fn take_direct(&mut self, buffered: u32) -> (u32, Option<Tag>) {
+    /// Accounts for a direct write without a message: one work request always.
+    pub(crate) fn take_direct(&mut self, buffered: u32) -> (u32, Option<WrId>) {
         (self.take_buffer(buffered), self.take_share(1, buffered))
     }
 
-    /// Books an entry for the peer's iomap table, which costs a credit; offset in the send buffer.
-    pub(crate) fn take_iomap(&mut self, bytes: u32) -> Option<(u32, Option<Tag>)> {
+    /// Accounts for an entry of the peer's iomap table, which costs a credit; offset in the send
+    /// buffer.
+    pub(crate) fn take_iomap(&mut self, bytes: u32) -> Option<(u32, Option<WrId>)> {
         if !self.may_write_directly() || self.sent == self.limit || self.send_free < bytes {
             return None;
         }
@@ -357,26 +381,75 @@ impl Flow {
     fn take_buffer(&mut self, bytes: u32) -> u32 {
         let from = self.send_at;
         self.send_at += bytes;
-        if self.send_at >= self.sizes.send_buffer {
-            self.send_at -= self.sizes.send_buffer;
+        if self.send_at >= self.send_size {
+            self.send_at -= self.send_size;
         }
         from
     }
 
-    /// Books a completed work request.
-    pub(crate) fn completed(&mut self, tag: Tag) {
-        let share = match tag {
-            Tag::Data(share) => share,
-            Tag::Control(share) => {
+    /// Accounts for a completed work request.
+    pub(crate) fn completed(&mut self, wr_id: WrId) {
+        let share = match wr_id {
+            WrId::Data(share) => share,
+            WrId::Control(share) => {
                 self.control_slots = (self.control_slots + 1).min(CONTROL);
                 share
             }
-            Tag::Receive(_) => return,
+            WrId::Receive(_) => return,
         };
         let slots = self.data_slots.saturating_add(share.slots.into());
         self.data_slots = slots.min(self.sizes.send_queue - CONTROL);
-        let free = self.send_free.saturating_add(share.bytes);
-        self.send_free = free.min(self.sizes.send_buffer);
+        let before = share.bytes.min(self.send_before);
+        self.send_before -= before;
+        let free = self.send_free.saturating_add(share.bytes - before);
+        self.send_free = free.min(self.send_size);
+    }
+
+    /// A larger ring would take more of `left` bytes at once.
+    #[inline]
+    pub(crate) fn would_send_more(&self, left: u64) -> bool {
+        self.can_send_more && left > u64::from(self.send_free)
+    }
+
+    /// There is a large ring from now on; requests complete in their order, the small one's first.
+    pub(crate) fn grow(&mut self) {
+        self.send_before = self.send_size - self.send_free;
+        self.set_send_ring(self.sizes.send_buffer);
+    }
+
+    /// There is no memory for a large ring.
+    pub(crate) fn stay_small(&mut self) {
+        self.can_send_more = false;
+    }
+
+    /// The small ring again. False while something is in flight, and where there is no large one.
+    pub(crate) fn shrink(&mut self) -> bool {
+        let shrinks = self.is_large() && self.is_drained();
+        if shrinks {
+            self.send_before = 0;
+            self.set_send_ring(small_ring(self.sizes.send_buffer));
+        }
+        shrinks
+    }
+
+    fn set_send_ring(&mut self, size: u32) {
+        (self.send_size, self.send_free, self.send_at) = (size, size, 0);
+        self.can_send_more = size < self.sizes.send_buffer;
+    }
+
+    /// Sends from a large ring.
+    pub(crate) fn is_large(&self) -> bool {
+        self.send_size > small_ring(self.sizes.send_buffer)
+    }
+
+    /// Differs when something was sent or received.
+    pub(crate) fn activity(&self) -> (u16, u16) {
+        (self.sent, self.received)
+    }
+
+    /// No control message is on its way.
+    pub(crate) fn has_all_control(&self) -> bool {
+        self.control_slots == CONTROL
     }
 
     /// Everything that was posted has completed.
@@ -386,5 +459,4 @@ impl Flow {
 }
 
 #[cfg(test)]
-#[path = "flow_tests.rs"]
 mod tests;

@@ -1,9 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! See `crate::fuzz`.
 
 use super::datagram::packet::{self, SLOT};
-use super::flow::{Flow, MAX_TRANSFER, Sizes, Tag};
+use super::flow::{Flow, MAX_TRANSFER, Sizes, WrId};
 use super::wire::{
-    CONNECTION_DATA, ConnectionData, IOMAP_ENTRY, IomapEntry, Message, SEGMENT, Segment,
+    CONNECTION_DATA_SIZE, ConnectionData, IOMAP_ENTRY_SIZE, IomapEntry, SEGMENT_SIZE, Segment,
+    StreamMessage,
 };
 
 fn sizes(selector: u8) -> Sizes {
@@ -19,19 +22,19 @@ fn sizes(selector: u8) -> Sizes {
 
 pub fn connection_data(bytes: &[u8]) {
     let Ok(data) = ConnectionData::decode(bytes) else { return };
-    assert!(bytes.len() >= CONNECTION_DATA && bytes[0] == 1);
+    assert!(bytes.len() >= CONNECTION_DATA_SIZE && bytes[0] == 1);
     // The list, and the iomap table behind it, end within the address space.
-    let list = u64::from(data.targets.length) * SEGMENT as u64
-        + u64::from(data.iomap_size) * IOMAP_ENTRY as u64;
-    assert!(data.targets.length >= 2 && data.targets.address.checked_add(list).is_some());
+    let list = u64::from(data.remote_sgl.length) * SEGMENT_SIZE as u64
+        + u64::from(data.iomap_size) * IOMAP_ENTRY_SIZE as u64;
+    assert!(data.remote_sgl.length >= 2 && data.remote_sgl.address.checked_add(list).is_some());
     assert!(data.first.address.checked_add(u64::from(data.first.length)).is_some());
     assert_eq!(ConnectionData::decode(&data.encode()), Ok(data));
     let mut flow = Flow::new(sizes(bytes[3]));
     flow.connect(&data);
-    drive(&mut flow, &bytes[CONNECTION_DATA..], sizes(bytes[3]));
+    drive(&mut flow, &bytes[CONNECTION_DATA_SIZE..], sizes(bytes[3]));
 }
 
-/// A size, then steps of five bytes: what this side does, and what the peer says meanwhile.
+/// A size, then steps of five bytes: what this side does, and what the peer sends meanwhile.
 pub fn stream_messages(bytes: &[u8]) {
     let Some((selector, steps)) = bytes.split_first() else { return };
     let sizes = sizes(*selector);
@@ -43,17 +46,17 @@ fn drive(flow: &mut Flow, steps: &[u8], sizes: Sizes) {
         let raw = u32::from_be_bytes([step[0], step[1], step[2], step[3]]);
         match step[4] & 3 {
             0 => {
-                if flow.message(Message::decode(raw)).is_err() {
+                if flow.message(StreamMessage::decode(raw)).is_err() {
                     return;
                 }
             }
             1 => flow.consume(raw),
-            2 => flow.add_target(Segment {
+            2 => flow.add_segment(Segment {
                 address: u64::MAX - u64::from(raw),
                 key: raw,
                 length: raw,
             }),
-            _ => flow.completed(Tag::decode(u64::from(raw) << (step[4] >> 3))),
+            _ => flow.completed(WrId::decode(u64::from(raw) << (step[4] >> 3))),
         }
         while let Some(grant) = flow.take_grant() {
             let half = grant.half.map_or(0, |(offset, _)| offset);
@@ -63,28 +66,39 @@ fn drive(flow: &mut Flow, steps: &[u8], sizes: Sizes) {
         for (at, length) in flow.readable(raw & 0xFFFF) {
             assert!(at.checked_add(length).is_some_and(|end| end <= sizes.receive_buffer));
         }
+        change_ring(flow, step[4]);
         let size = flow.transfer_size(raw.into(), MAX_TRANSFER);
         if size > 0 {
             assert!(size <= sizes.send_buffer && size <= MAX_TRANSFER);
             let transfer = flow.take_transfer(size, size);
             assert!(transfer.from < sizes.send_buffer);
         }
-        if let Some((from, _)) = flow.take_iomap(IOMAP_ENTRY as u32) {
+        if let Some((from, _)) = flow.take_iomap(IOMAP_ENTRY_SIZE as u32) {
             assert!(from < sizes.send_buffer);
         }
     }
 }
 
-pub fn target_entry(bytes: &[u8]) {
-    let Some(raw) = bytes.first_chunk::<SEGMENT>() else { return };
-    let segment = Segment::from_entry(raw);
-    assert_eq!(segment.to_entry(false), *raw);
-    assert_eq!(Segment::from_entry(&segment.to_entry(true)).to_entry(true), *raw);
+/// What a connection does at its own time.
+fn change_ring(flow: &mut Flow, when: u8) {
+    if when & 0xC0 == 0xC0 {
+        flow.shrink();
+    }
+    if when & 0x20 != 0 && flow.would_send_more(u64::MAX) {
+        flow.grow();
+    }
+}
+
+pub fn sgl_entry(bytes: &[u8]) {
+    let Some(raw) = bytes.first_chunk::<SEGMENT_SIZE>() else { return };
+    let segment = Segment::from_bytes(*raw);
+    assert_eq!(segment.to_bytes(false), *raw);
+    assert_eq!(Segment::from_bytes(segment.to_bytes(true)).to_bytes(true), *raw);
     let sizes = sizes(0);
     let mut flow = Flow::new(sizes);
     // Credit, so that only the entry decides.
-    assert!(flow.message(Message::Credit(0x7FFF)).is_ok());
-    flow.add_target(segment);
+    assert!(flow.message(StreamMessage::Credit(0x7FFF)).is_ok());
+    flow.add_segment(segment);
     let mut sent = 0_u64;
     while flow.transfer_size(u64::MAX, MAX_TRANSFER) > 0 {
         let size = flow.transfer_size(u64::MAX, MAX_TRANSFER);
@@ -95,10 +109,10 @@ pub fn target_entry(bytes: &[u8]) {
     assert!(sent <= u64::from(segment.length));
 }
 
-/// An entry, then the offset and the length that are asked for.
+/// An entry, then the offset and the length of a lookup.
 pub fn iomap_entry(bytes: &[u8]) {
-    let Some((raw, rest)) = bytes.split_first_chunk::<IOMAP_ENTRY>() else { return };
-    let entry = IomapEntry::from_bytes(raw);
+    let Some((raw, rest)) = bytes.split_first_chunk::<IOMAP_ENTRY_SIZE>() else { return };
+    let entry = IomapEntry::from_bytes(*raw);
     assert_eq!(entry.to_bytes(false), *raw);
     let word = |at: usize| {
         rest.get(at..).and_then(|rest| rest.first_chunk()).map_or(0, |raw| u64::from_ne_bytes(*raw))

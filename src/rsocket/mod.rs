@@ -1,48 +1,49 @@
-//! Sockets over RDMA.
-//!
-//! | file | what it is |
-//! |---|---|
-//! | `wire`, `flow` | the protocol and its books: pure, no I/O |
-//! | `table`, `slot`, `socket` | descriptors of the program to sockets |
-//! | `stream`, `datagram` | the two kinds |
-//! | `service`, `timers` | the thread that takes the connection manager's events |
-//! | `wait`, `waiting`, `armed`, `poll`, `standing_set`, `select`, `epoll` | waiting |
-//! | `region`, `buffers` | memory of ours and of the caller's |
-//! | `config`, `value`, `descriptor` | defaults, option values, descriptor flags |
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-mod armed;
-mod buffers;
+//! Sockets over RDMA. They stand on the connection manager and the verbs; only the C ABI is above
+//! them.
+//!
+//! | file | what |
+//! |---|---|
+//! | `exit` | the end of the process |
+//! | `table` | which descriptor is which socket; the calls that name several |
+//! | `socket` | a socket of any kind, and its calls |
+//! | `stream` | stream sockets |
+//! | `datagram` | datagram sockets |
+//! | `pool` | parts of ended connections, for the next ones |
+//! | `wait` | waiting |
+//! | `service` | the thread that handles events and timers |
+//! | `timers` | when it is to handle whose timer |
+//! | `owned_id` | ids that are destroyed with their owner |
+//! | `memory` | memory that messages are in |
+//! | `epoll` | the kernel's epoll instances |
+//! | `descriptor` | flags of descriptors |
+//! | `config` | defaults, from files |
+//! | `value` | values of options |
+//! | `flow` | flow control of a stream: pure |
+//! | `wire` | the stream protocol: pure |
+
 mod config;
 mod datagram;
 pub(crate) mod descriptor;
 mod epoll;
+pub(crate) mod exit;
 mod flow;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod fuzz;
-mod looking;
+mod memory;
 mod owned_id;
-mod poll;
-#[cfg(test)]
-mod random;
-mod region;
-mod select;
+mod pool;
 mod service;
-mod slot;
-pub(crate) mod socket;
-mod standing_set;
+mod socket;
 mod stream;
-mod table;
+pub(crate) mod table;
 mod timers;
 mod value;
 mod wait;
-mod waiters;
-mod waiting;
 mod wire;
 
-pub(crate) use buffers::Buffers;
-pub(crate) use epoll::Set;
-pub(crate) use poll::{check_count, poll};
-#[cfg(test)]
-pub(crate) use random::Random;
-pub(crate) use select::select;
-pub(crate) use wait::Limit;
+pub(crate) use datagram::{Received, fitting};
+pub(crate) use memory::Buffers;
+pub(crate) use socket::Socket;
+pub(crate) use wait::check_count;

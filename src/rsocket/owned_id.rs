@@ -1,33 +1,66 @@
-//! Ids that end with their owner.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Ids that are destroyed with their owner.
 //!
 //! # Safety
 //! The id is known to nobody but its owner, which hands out references no longer than it lives.
 #![allow(unsafe_code)]
 
-use crate::error::Result;
-use crate::event::Channel;
-use crate::id::{self, Id};
+use crate::cm::channel::Channel;
+use crate::cm::id::{self, Id};
 use crate::types::{RDMA_PS_TCP, RDMA_PS_UDP, SocketAddress};
+use alloc::boxed::Box;
+use base::arc::{Arc, Weak};
+use base::errno::Result;
+use base::lock::Mutex;
+use base::per_process::PerProcess;
+use core::ops::Deref;
 use rdma_sys::ibv_qp_type;
-use std::ops::Deref;
 
 /// An id without its event channel, which outlives it.
-pub(super) struct SoleId(&'static Id);
+pub(crate) struct SoleId(&'static Id);
 
 impl SoleId {
-    /// Of an id that nobody else ends.
-    pub(super) fn of(id: &'static Id) -> SoleId {
+    /// Takes over an id that nobody else destroys.
+    pub(crate) fn of(id: &'static Id) -> SoleId {
         SoleId(id)
     }
 
     /// A new id for a stream.
-    pub(super) fn for_stream(channel: &Channel) -> Result<SoleId> {
+    pub(crate) fn for_stream(channel: &Channel) -> Result<SoleId> {
         let kind = id::default_qp_type(RDMA_PS_TCP);
-        id::create(Some(channel), std::ptr::null_mut(), RDMA_PS_TCP, kind).map(SoleId)
+        id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_TCP, kind).map(SoleId)
+    }
+
+    /// A new id for datagrams, which is only to name a device: its events are never read. All such
+    /// ids share an event channel, which lives as long as one of them.
+    pub(crate) fn for_device() -> Result<(SoleId, Arc<Box<Channel>>)> {
+        static SHARED: PerProcess<Mutex<Option<Weak<Box<Channel>>>>> = PerProcess::new();
+        let mut shared = SHARED.get_or_try_init(|| Ok(Mutex::default()))?.lock();
+        if let Some(channel) = shared.as_ref().and_then(Weak::upgrade) {
+            // It is of no use if the program has closed its descriptor.
+            if let Ok(id) = SoleId::for_datagrams(&channel) {
+                return Ok((id, channel));
+            }
+        }
+        let channel = Arc::try_new(Channel::create()?)?;
+        let id = SoleId::for_datagrams(&channel)?;
+        *shared = Some(Arc::downgrade(&channel));
+        Ok((id, channel))
+    }
+
+    fn for_datagrams(channel: &Channel) -> Result<SoleId> {
+        let kind = ibv_qp_type::IBV_QPT_UD;
+        id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_UDP, kind).map(SoleId)
+    }
+
+    /// Binds to an address, which names the device, with a port of the kernel's choice.
+    pub(crate) fn bind_anywhere(&self, local: &SocketAddress) -> Result<()> {
+        self.0.bind(&local.with_port(0))
     }
 
     /// For what ends before its owner.
-    pub(super) fn get(&self) -> &'static Id {
+    pub(crate) fn get(&self) -> &'static Id {
         self.0
     }
 }
@@ -47,8 +80,15 @@ impl Drop for SoleId {
     }
 }
 
+/// Refuses a connection request, whose id nobody else destroys.
+pub(crate) fn refuse(id: &'static Id) {
+    let id = SoleId::of(id);
+    // It goes anyway.
+    let _ = id.reject(&[], 0);
+}
+
 /// An id with an event channel of its own.
-pub(super) struct OwnedId {
+pub(crate) struct OwnedId {
     // Dropped before its channel.
     id: SoleId,
     channel: Box<Channel>,
@@ -56,20 +96,14 @@ pub(super) struct OwnedId {
 
 impl OwnedId {
     /// A new id for datagrams.
-    pub(super) fn for_datagrams() -> Result<OwnedId> {
-        let channel = Channel::create()?;
-        let kind = ibv_qp_type::IBV_QPT_UD;
-        let id = id::create(Some(&channel), std::ptr::null_mut(), RDMA_PS_UDP, kind)?;
-        Ok(OwnedId { id: SoleId(id), channel })
+    pub(crate) fn for_datagrams() -> Result<OwnedId> {
+        let channel = Channel::create_non_blocking(true)?;
+        let id = SoleId::for_datagrams(&channel)?;
+        Ok(OwnedId { id, channel })
     }
 
-    pub(super) fn channel(&self) -> &Channel {
+    pub(crate) fn channel(&self) -> &Channel {
         &self.channel
-    }
-
-    /// Binds to an address, which names the device, with a port of the kernel's choice.
-    pub(super) fn bind_anywhere(&self, local: &SocketAddress) -> Result<()> {
-        self.id.bind(&local.with_port(0))
     }
 }
 

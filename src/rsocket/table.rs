@@ -1,157 +1,182 @@
-//! Which descriptors of the process are rsockets.
-//!
-//! A table of slots that grows and never moves: looking one up takes no lock. An entry is removed before
-//! its descriptor is closed, so a new socket with the same number never finds the old one.
-//!
-//! # Safety
-//! Segments are published whole and never freed; zeroed memory is empty slots.
-#![allow(unsafe_code)]
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-use super::slot::Slot;
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use std::alloc::Layout;
-use std::os::fd::RawFd;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, Ordering};
+//! The table of rsockets: which descriptor of the program is which, and the calls that name
+//! several.
 
-const FIRST_SEGMENT: usize = 64;
-/// Enough for every descriptor number that a Linux process can have (fs.nr_open is at most 2^30).
-const SEGMENTS: usize = 25;
-/// See the module text. Meant for statics.
-pub(super) struct Table<T> {
-    segments: [AtomicPtr<Slot<T>>; SEGMENTS],
+use super::datagram::Datagram;
+use super::service;
+use super::socket::{Kind, Socket};
+use super::stream::Stream;
+use super::wait::source::{Pollable, Source};
+use super::wait::{self, PollCaches, Set, Sets};
+use crate::device;
+use crate::types::{AF_IB, SocketAddress};
+use base::arc::Arc;
+use base::deadline::{Deadline, Timeout};
+use base::descriptor_table::Table;
+use base::errno::{Errno, Result};
+use base::fail;
+use base::fd::RawFd;
+use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use core::time::Duration;
+use libc::{
+    AF_INET, AF_INET6, EPOLL_CLOEXEC, IPPROTO_TCP, IPPROTO_UDP, SOCK_CLOEXEC, SOCK_DGRAM,
+    SOCK_NONBLOCK, SOCK_STREAM, c_int, c_short, epoll_event, pollfd,
+};
+
+/// How long a close waits for those who are still in a call.
+const LEAVE_TIMEOUT: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
+
+static SOCKETS: Table<Socket> = Table::new();
+/// Changes with each answer of `find` that changes.
+static CHANGES: AtomicU64 = AtomicU64::new(0);
+/// The highest descriptor that ever was a socket.
+static HIGHEST: AtomicI32 = AtomicI32::new(-1);
+static POLL_CACHES: PollCaches<Socket> = PollCaches::new();
+
+fn changed() {
+    CHANGES.fetch_add(1, Ordering::AcqRel);
 }
 
-impl<T> Table<T> {
-    pub(super) const fn new() -> Table<T> {
-        Table { segments: [const { AtomicPtr::new(ptr::null_mut()) }; SEGMENTS] }
+/// Makes a socket known to the program.
+fn enter(kind: Kind) -> Result<RawFd> {
+    let fd = kind.fd();
+    if let Some(stale) = SOCKETS.remove(fd) {
+        Socket::abandon_number(stale);
     }
+    SOCKETS.insert(fd, Arc::try_new(Socket::new(kind))?)?;
+    HIGHEST.fetch_max(fd, Ordering::AcqRel);
+    changed();
+    Ok(fd)
+}
 
-    /// Segment k has `FIRST_SEGMENT << k` slots.
-    fn place(fd: RawFd) -> Option<(usize, usize)> {
-        let position = usize::try_from(fd).ok()? + FIRST_SEGMENT;
-        let segment = (position / FIRST_SEGMENT).ilog2() as usize;
-        (segment < SEGMENTS).then_some((segment, position - (FIRST_SEGMENT << segment)))
+/// The same for one that has just been made, which is closed where there is no memory for it.
+fn enter_new(kind: Kind) -> Result<RawFd> {
+    enter(kind.clone()).inspect_err(|_| kind.close())
+}
+
+/// EBADF for what is no rsocket.
+#[inline]
+pub(crate) fn find(fd: RawFd) -> Result<Arc<Socket>> {
+    SOCKETS.get(fd).filter(|socket| socket.is_open()).ok_or(Errno::EBADF)
+}
+
+/// Makes a socket; its descriptor.
+pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd> {
+    if !matches!(family, AF_INET | AF_INET6 | AF_IB) {
+        return Err(Errno::EAFNOSUPPORT);
     }
-
-    #[inline]
-    fn slot(&self, fd: RawFd) -> Option<&Slot<T>> {
-        let (segment, place) = Self::place(fd)?;
-        let base = self.segments[segment].load(Ordering::Acquire);
-        // SAFETY: a segment is published whole, zeroed, and never freed; `place` lies within it.
-        (!base.is_null()).then(|| unsafe { &*base.add(place) })
-    }
-
-    fn slot_or_grow(&self, fd: RawFd) -> Result<&Slot<T>> {
-        if let Some(slot) = self.slot(fd) {
-            return Ok(slot);
+    let (nonblock, close_on_exec) = (kind & SOCK_NONBLOCK != 0, kind & SOCK_CLOEXEC != 0);
+    match kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC) {
+        SOCK_STREAM if protocol == 0 || protocol == IPPROTO_TCP => {
+            enter_new(Kind::Stream(Stream::open(family, nonblock, close_on_exec)?))
         }
-        let (segment, _) = Self::place(fd).ok_or(Errno::EBADF)?;
-        let layout =
-            Layout::array::<Slot<T>>(FIRST_SEGMENT << segment).map_err(|_| Errno::ENOMEM)?;
-        // SAFETY: not an empty layout; zero is a valid slot. A segment that lost the race is freed
-        // with the layout it was made with.
-        unsafe {
-            let fresh = std::alloc::alloc_zeroed(layout).cast::<Slot<T>>();
-            if fresh.is_null() {
-                return Err(Errno::ENOMEM);
-            }
-            let published = self.segments[segment].compare_exchange(
-                ptr::null_mut(),
-                fresh,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            );
-            if published.is_err() {
-                std::alloc::dealloc(fresh.cast(), layout);
-            }
+        SOCK_DGRAM if family != AF_IB && (protocol == 0 || protocol == IPPROTO_UDP) => {
+            enter_new(Kind::Datagram(Datagram::open(family, protocol, nonblock, close_on_exec)?))
         }
-        self.slot(fd).ok_or(Errno::ENOMEM)
-    }
-
-    /// Enters a socket under a descriptor that nobody else can have now.
-    pub(super) fn insert(&self, fd: RawFd, value: Counted<T>) -> Result<()> {
-        self.slot_or_grow(fd)?.fill(value);
-        Ok(())
-    }
-
-    #[inline]
-    pub(super) fn get(&self, fd: RawFd) -> Option<Counted<T>> {
-        self.slot(fd)?.get()
-    }
-
-    /// Takes a socket out; only one of several callers gets it.
-    pub(super) fn remove(&self, fd: RawFd) -> Option<Counted<T>> {
-        self.slot(fd)?.take()
+        SOCK_STREAM | SOCK_DGRAM => Err(Errno::EPROTONOSUPPORT),
+        _ => Err(Errno::of(libc::ESOCKTNOSUPPORT)),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::AtomicUsize;
-
-    fn counted<T>(value: T) -> Counted<T> {
-        Counted::try_new(value).unwrap_or_else(|_| unreachable!("no memory"))
+/// repoll_create.
+pub(crate) fn open_set(flags: c_int) -> Result<RawFd> {
+    if flags & !EPOLL_CLOEXEC != 0 {
+        return Err(fail!(EINVAL, "repoll_create: {flags:#x} has other flags than EPOLL_CLOEXEC"));
     }
+    device::require_any()?;
+    enter_new(Kind::Set(Set::new(flags)?))
+}
 
-    #[test]
-    fn places_are_dense_and_distinct() {
-        assert_eq!(Table::<u32>::place(-1), None);
-        assert_eq!(Table::<u32>::place(0), Some((0, 0)));
-        assert_eq!(Table::<u32>::place(63), Some((0, 63)));
-        assert_eq!(Table::<u32>::place(64), Some((1, 0)));
-        assert_eq!(Table::<u32>::place(191), Some((1, 127)));
-        assert_eq!(Table::<u32>::place(192), Some((2, 0)));
-        assert!(Table::<u32>::place(1 << 30).is_some());
+/// raccept: the next connection's descriptor and its peer.
+pub(crate) fn accept(
+    listener: &Socket,
+    close_on_exec: bool,
+) -> Result<(RawFd, Option<SocketAddress>)> {
+    listener
+        .as_stream()?
+        .accept(close_on_exec, |child| enter(Kind::Stream(Arc::clone(child))).map(drop))
+}
+
+/// Ends a socket and frees its descriptor.
+pub(crate) fn close(fd: RawFd) -> Result<()> {
+    let socket = find(fd)?;
+    // Of several callers one gets it.
+    if !socket.retire() {
+        return Err(Errno::EBADF);
     }
+    changed();
+    socket.close();
+    let deadline = Deadline::after(LEAVE_TIMEOUT);
+    // A call that begins meanwhile finds it in the table, and reports that it is closed.
+    wait_for_others(&socket, 2, deadline);
+    drop(SOCKETS.remove(fd));
+    changed();
+    wait_for_others(&socket, 1, deadline);
+    socket.send_rest(Socket::users(&socket) == 1);
+    Ok(())
+}
 
-    #[test]
-    fn any_number_may_be_asked_for() {
-        static TABLE: Table<u32> = Table::new();
-        for fd in [-1, i32::MIN, 0, 3, 65_536, i32::MAX] {
-            assert!(TABLE.get(fd).is_none());
-            assert!(TABLE.remove(fd).is_none());
+/// Calls `each` for every stream of the table.
+pub(super) fn for_each_stream(mut each: impl FnMut(&Arc<Stream>)) {
+    for fd in 0..=HIGHEST.load(Ordering::Acquire) {
+        SOCKETS.get(fd).iter().filter_map(|socket| socket.stream()).for_each(&mut each);
+    }
+}
+
+/// Others that were in a call have been woken and leave now. When the last is out, the descriptor
+/// and the kernel's objects go; a program that binds the same port next must not come too early.
+fn wait_for_others(socket: &Arc<Socket>, own: usize, deadline: Deadline) {
+    while Socket::users(socket) > own && !deadline.has_passed() {
+        // Mostly the service thread, which has just handled the last event.
+        if !service::await_turn(deadline) {
+            base::time::sleep(POLL_INTERVAL);
         }
-        assert_eq!(TABLE.insert(70_000, counted(5)), Ok(()));
-        assert_eq!(TABLE.get(70_000).as_deref(), Some(&5));
-        assert_eq!(TABLE.remove(70_000).as_deref(), Some(&5));
-        assert!(TABLE.get(70_000).is_none());
+    }
+}
+
+/// rpoll.
+pub(crate) fn poll(fds: &mut [pollfd], timeout: Timeout) -> Result<usize> {
+    wait::poll(&POLL_CACHES, fds, timeout)
+}
+
+/// rselect.
+pub(crate) fn select(count: c_int, sets: Sets<'_>, timeout: Timeout) -> Result<usize> {
+    wait::select(&POLL_CACHES, count, sets, timeout)
+}
+
+/// repoll_ctl.
+pub(crate) fn control(
+    set: &Socket,
+    operation: c_int,
+    fd: RawFd,
+    event: Option<epoll_event>,
+) -> Result<()> {
+    Set::control(set.as_set()?, operation, fd, event)
+}
+
+impl Pollable for Socket {
+    #[inline]
+    fn find(fd: RawFd) -> Option<Arc<Socket>> {
+        SOCKETS.get(fd).filter(|socket| socket.is_source())
     }
 
-    #[test]
-    fn threads_never_see_a_closed_or_foreign_socket() {
-        struct Alive(u64, &'static AtomicUsize);
-        impl Drop for Alive {
-            fn drop(&mut self) {
-                self.1.fetch_sub(1, Ordering::SeqCst);
-            }
-        }
-        static TABLE: Table<Alive> = Table::new();
-        static ALIVE: AtomicUsize = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
-            for thread in 0..3_u64 {
-                scope.spawn(move || {
-                    let fd = thread as RawFd + 10;
-                    for round in 0..20_000 {
-                        ALIVE.fetch_add(1, Ordering::SeqCst);
-                        let mine = (thread << 32) | round;
-                        assert!(TABLE.insert(fd, counted(Alive(mine, &ALIVE))).is_ok());
-                        assert_eq!(TABLE.get(fd).map(|found| found.0), Some(mine));
-                        assert_eq!(TABLE.remove(fd).map(|found| found.0), Some(mine));
-                    }
-                });
-            }
-            scope.spawn(|| {
-                for round in 0..60_000 {
-                    let thread = round % 3;
-                    if let Some(found) = TABLE.get(thread + 10) {
-                        assert_eq!(found.0 >> 32, thread as u64);
-                    }
-                }
-            });
-        });
-        assert_eq!(ALIVE.load(Ordering::SeqCst), 0);
+    fn changes() -> u64 {
+        CHANGES.load(Ordering::Acquire)
+    }
+
+    #[inline]
+    fn is_open(&self) -> bool {
+        Socket::is_open(self)
+    }
+
+    #[inline]
+    fn readiness(&self) -> c_short {
+        Socket::readiness(self)
+    }
+
+    fn as_source(&self) -> Result<&dyn Source> {
+        Socket::as_source(self)
     }
 }

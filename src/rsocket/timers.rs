@@ -1,25 +1,29 @@
-//! When the service thread is to look at which socket: at most one time each.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-use crate::error::{Errno, Result};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
-use std::os::fd::RawFd;
-use std::time::Instant;
+//! The timers of the service thread: at most one for each descriptor. Pure data.
 
-/// Entries that are out of date are swept out when there are more of them than this and than good ones.
+use alloc::collections::BinaryHeap;
+use base::errno::{Errno, Result};
+use base::fd::RawFd;
+use base::time::Instant;
+use core::cmp::Reverse;
+use hashbrown::HashMap;
+
+/// Entries that are out of date are swept out when there are more of them than this and than good
+/// ones.
 const STALE: usize = 64;
 
 /// See the module text.
 #[derive(Default)]
-pub(super) struct Timers {
+pub(crate) struct Timers {
     times: HashMap<RawFd, Instant>,
     /// In order of time. An entry that `times` does not confirm is out of date.
     order: BinaryHeap<Reverse<(Instant, RawFd)>>,
 }
 
 impl Timers {
-    /// Sets the time of a socket, in place of the one it had; true when it is the next of all.
-    pub(super) fn set(&mut self, fd: RawFd, time: Instant) -> Result<bool> {
+    /// Sets the time of a descriptor, in place of the one it had; true when it is the next of all.
+    pub(crate) fn set(&mut self, fd: RawFd, time: Instant) -> Result<bool> {
         self.sweep();
         self.times.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         self.order.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
@@ -28,12 +32,12 @@ impl Timers {
         Ok(self.next() == Some(time))
     }
 
-    pub(super) fn cancel(&mut self, fd: RawFd) {
+    pub(crate) fn cancel(&mut self, fd: RawFd) {
         self.times.remove(&fd);
     }
 
     /// The next time of all.
-    pub(super) fn next(&mut self) -> Option<Instant> {
+    pub(crate) fn next(&mut self) -> Option<Instant> {
         while let Some(Reverse((time, fd))) = self.order.peek().copied() {
             if self.times.get(&fd) == Some(&time) {
                 return Some(time);
@@ -43,8 +47,8 @@ impl Timers {
         None
     }
 
-    /// Takes a socket whose time has come.
-    pub(super) fn take_due(&mut self, now: Instant) -> Option<RawFd> {
+    /// Takes a descriptor whose time has come.
+    pub(crate) fn take_due(&mut self, now: Instant) -> Option<RawFd> {
         if self.next()? > now {
             return None;
         }
@@ -63,9 +67,9 @@ impl Timers {
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::Random;
     use super::*;
-    use std::time::Duration;
+    use base::random::Random;
+    use core::time::Duration;
 
     #[test]
     fn they_do_as_a_plain_map_would() {

@@ -1,32 +1,37 @@
-//! What two rsockets tell each other: connection data, messages, and the entries that one side writes
-//! into the other's memory. Everything read here comes from a peer that may be hostile.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-use crate::error::{Errno, Result};
+//! The stream protocol: connection data, messages, and the entries that one side writes into the
+//! other's memory. Pure: no I/O, no state. Everything decoded here comes from a peer that may be
+//! hostile.
 
-/// Length of the connection data.
-pub(crate) const CONNECTION_DATA: usize = FIRST_AT + SEGMENT;
+use base::errno::{Errno, Result};
+use core::mem::size_of;
+use zerocopy::network_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned, transmute};
+
+/// Bytes of the connection data.
+pub(crate) const CONNECTION_DATA_SIZE: usize = size_of::<RawConnectionData>();
 /// What comes before it where native InfiniBand addresses are in use.
-pub(crate) const IB_HEADER: usize = 36;
-/// Entries of the target list that each side offers.
-pub(crate) const TARGETS: u32 = 2;
-/// Bytes of an entry of the target list.
-pub(crate) const SEGMENT: usize = 16;
+pub(crate) const IB_HEADER_SIZE: usize = 36;
+/// Entries of the scatter list that each side offers.
+pub(crate) const REMOTE_SGL_ENTRIES: u32 = 2;
+/// Bytes of an entry of the scatter list.
+pub(crate) const SEGMENT_SIZE: usize = size_of::<Segment>();
 /// Bytes of an entry of the iomap table.
-pub(crate) const IOMAP_ENTRY: usize = 24;
-
-// Version, flags, credits, three bytes reserved, and then:
-const IOMAP_AT: usize = 7;
-const TARGETS_AT: usize = 8;
-const FIRST_AT: usize = TARGETS_AT + SEGMENT;
+pub(crate) const IOMAP_ENTRY_SIZE: usize = size_of::<IomapEntry>();
 
 const VERSION: u8 = 1;
 const BIG_ENDIAN: u8 = 1;
 const HAS_IOMAP: u8 = 2;
 /// More entries than any peer has a use for.
-const MAX_TARGETS: u32 = 4096;
+const MAX_REMOTE_SGL_ENTRIES: u32 = 4096;
 
-/// Memory of one side that the other writes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// Memory of one side that the other writes to. As an entry of the scatter list it is in the byte
+/// order of its reader.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
 pub(crate) struct Segment {
     pub(crate) address: u64,
     pub(crate) key: u32,
@@ -34,69 +39,47 @@ pub(crate) struct Segment {
 }
 
 impl Segment {
-    /// As an entry of the target list, in the byte order of its reader.
-    pub(crate) fn to_entry(self, swapped: bool) -> [u8; SEGMENT] {
-        let (address, key, length) = if swapped {
-            (self.address.swap_bytes(), self.key.swap_bytes(), self.length.swap_bytes())
-        } else {
-            (self.address, self.key, self.length)
-        };
-        let mut bytes = [0; SEGMENT];
-        bytes[..8].copy_from_slice(&address.to_ne_bytes());
-        bytes[8..12].copy_from_slice(&key.to_ne_bytes());
-        bytes[12..].copy_from_slice(&length.to_ne_bytes());
-        bytes
-    }
-
-    pub(crate) fn from_entry(bytes: &[u8; SEGMENT]) -> Segment {
-        let [a0, a1, a2, a3, a4, a5, a6, a7, k0, k1, k2, k3, l0, l1, l2, l3] = *bytes;
+    /// In the other byte order, if `swapped`.
+    fn ordered(self, swapped: bool) -> Segment {
+        if !swapped {
+            return self;
+        }
         Segment {
-            address: u64::from_ne_bytes([a0, a1, a2, a3, a4, a5, a6, a7]),
-            key: u32::from_ne_bytes([k0, k1, k2, k3]),
-            length: u32::from_ne_bytes([l0, l1, l2, l3]),
+            address: self.address.swap_bytes(),
+            key: self.key.swap_bytes(),
+            length: self.length.swap_bytes(),
         }
     }
 
-    fn to_network(self) -> [u8; SEGMENT] {
-        Segment {
-            address: self.address.to_be(),
-            key: self.key.to_be(),
-            length: self.length.to_be(),
-        }
-        .to_entry(false)
+    /// As an entry of the scatter list; `swapped` where the reader has the other byte order.
+    pub(crate) fn to_bytes(self, swapped: bool) -> [u8; SEGMENT_SIZE] {
+        transmute!(self.ordered(swapped))
     }
 
-    fn from_network(bytes: &[u8; SEGMENT]) -> Segment {
-        let raw = Segment::from_entry(bytes);
-        Segment {
-            address: u64::from_be(raw.address),
-            key: u32::from_be(raw.key),
-            length: u32::from_be(raw.length),
-        }
+    pub(crate) fn from_bytes(bytes: [u8; SEGMENT_SIZE]) -> Segment {
+        transmute!(bytes)
     }
 }
 
-/// One entry of the iomap table: the peer's memory at an offset of its choice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+/// One entry of the iomap table: memory of the peer at an offset of its choice.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Default, FromBytes, IntoBytes, Immutable, KnownLayout,
+)]
+#[repr(C)]
 pub(crate) struct IomapEntry {
     pub(crate) offset: u64,
     pub(crate) segment: Segment,
 }
 
 impl IomapEntry {
-    pub(crate) fn to_bytes(self, swapped: bool) -> [u8; IOMAP_ENTRY] {
+    /// `swapped` where the reader has the other byte order.
+    pub(crate) fn to_bytes(self, swapped: bool) -> [u8; IOMAP_ENTRY_SIZE] {
         let offset = if swapped { self.offset.swap_bytes() } else { self.offset };
-        let mut bytes = [0; IOMAP_ENTRY];
-        bytes[..8].copy_from_slice(&offset.to_ne_bytes());
-        bytes[8..].copy_from_slice(&self.segment.to_entry(swapped));
-        bytes
+        transmute!(IomapEntry { offset, segment: self.segment.ordered(swapped) })
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8; IOMAP_ENTRY]) -> IomapEntry {
-        let (mut offset, mut segment) = ([0; 8], [0; SEGMENT]);
-        offset.copy_from_slice(&bytes[..8]);
-        segment.copy_from_slice(&bytes[8..]);
-        IomapEntry { offset: u64::from_ne_bytes(offset), segment: Segment::from_entry(&segment) }
+    pub(crate) fn from_bytes(bytes: [u8; IOMAP_ENTRY_SIZE]) -> IomapEntry {
+        transmute!(bytes)
     }
 
     /// Address, key and length of what lies at `offset`, at most `wanted` bytes.
@@ -111,56 +94,93 @@ impl IomapEntry {
     }
 }
 
+/// A segment in the connection data: big endian.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawSegment {
+    address: U64,
+    key: U32,
+    length: U32,
+}
+
+impl From<Segment> for RawSegment {
+    fn from(segment: Segment) -> RawSegment {
+        RawSegment {
+            address: segment.address.into(),
+            key: segment.key.into(),
+            length: segment.length.into(),
+        }
+    }
+}
+
+impl From<RawSegment> for Segment {
+    fn from(raw: RawSegment) -> Segment {
+        Segment { address: raw.address.get(), key: raw.key.get(), length: raw.length.get() }
+    }
+}
+
+/// The connection data as it travels.
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct RawConnectionData {
+    version: u8,
+    flags: u8,
+    credits: U16,
+    reserved: [u8; 3],
+    /// In the scale of `to_scale`.
+    iomap_size: u8,
+    remote_sgl: RawSegment,
+    first: RawSegment,
+}
+
+const _: () = assert!(CONNECTION_DATA_SIZE == 40 && SEGMENT_SIZE == 16 && IOMAP_ENTRY_SIZE == 24);
+
 /// The private data of connect and accept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ConnectionData {
+    /// The byte order of the sender.
     pub(crate) big_endian: bool,
-    /// Messages that the peer may send before it hears of more.
+    /// Messages that the peer may send before it has further credit.
     pub(crate) credits: u16,
-    /// Entries of the iomap table, which lies behind the target list.
+    /// Entries of the iomap table, which lies behind the scatter list.
     pub(crate) iomap_size: u16,
-    /// The target list: address, key, and the number of its entries.
-    pub(crate) targets: Segment,
+    /// The scatter list that the peer reads its segments from: address, key, number of entries.
+    pub(crate) remote_sgl: Segment,
     /// The first part of the receive buffer.
     pub(crate) first: Segment,
 }
 
 impl ConnectionData {
-    pub(crate) fn encode(&self) -> [u8; CONNECTION_DATA] {
-        let mut bytes = [0; CONNECTION_DATA];
-        bytes[0] = VERSION;
-        bytes[1] = HAS_IOMAP | if self.big_endian { BIG_ENDIAN } else { 0 };
-        bytes[2..4].copy_from_slice(&self.credits.to_be_bytes());
-        bytes[IOMAP_AT] = to_scale(self.iomap_size);
-        bytes[TARGETS_AT..FIRST_AT].copy_from_slice(&self.targets.to_network());
-        bytes[FIRST_AT..].copy_from_slice(&self.first.to_network());
-        bytes
+    pub(crate) fn encode(&self) -> [u8; CONNECTION_DATA_SIZE] {
+        transmute!(RawConnectionData {
+            version: VERSION,
+            flags: HAS_IOMAP | if self.big_endian { BIG_ENDIAN } else { 0 },
+            credits: self.credits.into(),
+            reserved: [0; 3],
+            iomap_size: to_scale(self.iomap_size),
+            remote_sgl: self.remote_sgl.into(),
+            first: self.first.into(),
+        })
     }
 
     /// EPROTO for data that is too short or makes no sense, ENOTSUP for another version.
     pub(crate) fn decode(bytes: &[u8]) -> Result<ConnectionData> {
-        if bytes.len() < CONNECTION_DATA {
-            return Err(Errno::EPROTO);
-        }
-        if bytes[0] != VERSION {
+        // Transports pad private data.
+        let (raw, _) = RawConnectionData::ref_from_prefix(bytes).map_err(|_| Errno::EPROTO)?;
+        if raw.version != VERSION {
             return Err(Errno::EOPNOTSUPP);
         }
-        let segment = |at: usize| {
-            let mut raw = [0; SEGMENT];
-            raw.copy_from_slice(&bytes[at..at + SEGMENT]);
-            Segment::from_network(&raw)
-        };
         let data = ConnectionData {
-            big_endian: bytes[1] & BIG_ENDIAN != 0,
-            credits: u16::from_be_bytes([bytes[2], bytes[3]]),
-            iomap_size: if bytes[1] & HAS_IOMAP != 0 { from_scale(bytes[IOMAP_AT]) } else { 0 },
-            targets: segment(TARGETS_AT),
-            first: segment(FIRST_AT),
+            big_endian: raw.flags & BIG_ENDIAN != 0,
+            credits: raw.credits.get(),
+            iomap_size: if raw.flags & HAS_IOMAP != 0 { from_scale(raw.iomap_size) } else { 0 },
+            remote_sgl: raw.remote_sgl.into(),
+            first: raw.first.into(),
         };
-        let list = u64::from(data.targets.length) * SEGMENT as u64
-            + u64::from(data.iomap_size) * IOMAP_ENTRY as u64;
-        let sane = (TARGETS..=MAX_TARGETS).contains(&data.targets.length)
-            && data.targets.address.checked_add(list).is_some()
+        let list = u64::from(data.remote_sgl.length) * SEGMENT_SIZE as u64
+            + u64::from(data.iomap_size) * IOMAP_ENTRY_SIZE as u64;
+        let sane = (REMOTE_SGL_ENTRIES..=MAX_REMOTE_SGL_ENTRIES).contains(&data.remote_sgl.length)
+            && data.remote_sgl.address.checked_add(list).is_some()
             && data.first.address.checked_add(u64::from(data.first.length)).is_some();
         if sane { Ok(data) } else { Err(Errno::EPROTO) }
     }
@@ -177,10 +197,11 @@ pub(crate) fn from_scale(scale: u8) -> u16 {
 
 /// A message: 32 bits, the kind in the upper three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Message {
+pub(crate) enum StreamMessage {
     /// So many bytes were written.
     Data(u32),
-    /// Messages up to this sequence number may be sent; perhaps a new target entry.
+    /// Messages up to this sequence number may be sent; perhaps with a new entry of the scatter
+    /// list.
     Credit(u16),
     /// An entry of the iomap table was written.
     Iomap(u32),
@@ -195,35 +216,35 @@ pub(crate) enum Message {
 const KIND_BITS: u32 = 29;
 const VALUE: u32 = (1 << KIND_BITS) - 1;
 
-impl Message {
+impl StreamMessage {
     pub(crate) fn encode(self) -> u32 {
         let (kind, value) = match self {
-            Message::Data(bytes) => (0, bytes),
-            Message::Credit(limit) => (4, u32::from(limit)),
-            Message::Iomap(index) => (6, index),
-            Message::Disconnect => (7, 0),
-            Message::KeepAlive => (7, 1),
-            Message::Shutdown => (7, 2),
-            Message::Unknown(raw) => return raw,
+            StreamMessage::Data(bytes) => (0, bytes),
+            StreamMessage::Credit(limit) => (4, u32::from(limit)),
+            StreamMessage::Iomap(index) => (6, index),
+            StreamMessage::Disconnect => (7, 0),
+            StreamMessage::KeepAlive => (7, 1),
+            StreamMessage::Shutdown => (7, 2),
+            StreamMessage::Unknown(raw) => return raw,
         };
         (kind << KIND_BITS) | (value & VALUE)
     }
 
     #[inline]
-    pub(crate) fn decode(raw: u32) -> Message {
-        if raw <= VALUE { Message::Data(raw) } else { Message::decode_control(raw) }
+    pub(crate) fn decode(raw: u32) -> StreamMessage {
+        if raw <= VALUE { StreamMessage::Data(raw) } else { StreamMessage::decode_control(raw) }
     }
 
     #[inline(never)]
-    fn decode_control(raw: u32) -> Message {
+    fn decode_control(raw: u32) -> StreamMessage {
         let value = raw & VALUE;
         match (raw >> KIND_BITS, value) {
-            (4, limit) => Message::Credit(limit as u16),
-            (6, index) => Message::Iomap(index),
-            (7, 0) => Message::Disconnect,
-            (7, 1) => Message::KeepAlive,
-            (7, 2) => Message::Shutdown,
-            _ => Message::Unknown(raw),
+            (4, limit) => StreamMessage::Credit(limit as u16),
+            (6, index) => StreamMessage::Iomap(index),
+            (7, 0) => StreamMessage::Disconnect,
+            (7, 1) => StreamMessage::KeepAlive,
+            (7, 2) => StreamMessage::Shutdown,
+            _ => StreamMessage::Unknown(raw),
         }
     }
 }
@@ -237,7 +258,7 @@ mod tests {
             big_endian: false,
             credits: 384,
             iomap_size: 256,
-            targets: Segment { address: 0x1122_3344_5566_7788, key: 0x99AA_BBCC, length: 2 },
+            remote_sgl: Segment { address: 0x1122_3344_5566_7788, key: 0x99AA_BBCC, length: 2 },
             first: Segment { address: 0x0102_0304_0506_0708, key: 7, length: 65536 },
         }
     }
@@ -259,36 +280,36 @@ mod tests {
     #[test]
     fn senseless_connection_data_is_refused() {
         let decode = |data: ConnectionData| ConnectionData::decode(&data.encode()).err();
-        for length in 0..CONNECTION_DATA {
+        for length in 0..CONNECTION_DATA_SIZE {
             let bytes = sample().encode();
             assert_eq!(ConnectionData::decode(&bytes[..length]).err(), Some(Errno::EPROTO));
         }
         let mut other = sample().encode();
         other[0] = 2;
         assert_eq!(ConnectionData::decode(&other).err(), Some(Errno::EOPNOTSUPP));
-        for length in [0, 1, MAX_TARGETS + 1, u32::MAX] {
-            let targets = Segment { length, ..sample().targets };
-            assert_eq!(decode(ConnectionData { targets, ..sample() }), Some(Errno::EPROTO));
+        for length in [0, 1, MAX_REMOTE_SGL_ENTRIES + 1, u32::MAX] {
+            let remote_sgl = Segment { length, ..sample().remote_sgl };
+            assert_eq!(decode(ConnectionData { remote_sgl, ..sample() }), Some(Errno::EPROTO));
         }
-        let targets = Segment { address: u64::MAX - 10, ..sample().targets };
-        assert_eq!(decode(ConnectionData { targets, ..sample() }), Some(Errno::EPROTO));
+        let remote_sgl = Segment { address: u64::MAX - 10, ..sample().remote_sgl };
+        assert_eq!(decode(ConnectionData { remote_sgl, ..sample() }), Some(Errno::EPROTO));
         let first = Segment { address: u64::MAX, ..sample().first };
         assert_eq!(decode(ConnectionData { first, ..sample() }), Some(Errno::EPROTO));
     }
 
     #[test]
     fn any_bytes_decode_without_harm() {
-        let mut random = super::super::random::Random::new(7);
+        let mut random = base::random::Random::new(7);
         for _ in 0..20_000 {
             let mut bytes = [0; 64];
             random.fill(&mut bytes);
             bytes[0] &= 1;
             if let Ok(data) = ConnectionData::decode(&bytes) {
-                assert!(data.targets.length >= TARGETS);
+                assert!(data.remote_sgl.length >= REMOTE_SGL_ENTRIES);
             }
-            let raw = random.next() as u32;
-            if !matches!(Message::decode(raw), Message::Credit(_)) {
-                assert_eq!(Message::decode(raw).encode(), raw);
+            let raw = random.draw() as u32;
+            if !matches!(StreamMessage::decode(raw), StreamMessage::Credit(_)) {
+                assert_eq!(StreamMessage::decode(raw).encode(), raw);
             }
         }
     }
@@ -296,19 +317,19 @@ mod tests {
     #[test]
     fn messages_keep_their_numbers() {
         for (message, raw) in [
-            (Message::Data(4096), 4096),
-            (Message::Data(VALUE), VALUE),
-            (Message::Credit(0xFFFE), 0x8000_FFFE),
-            (Message::Iomap(3), 0xC000_0003),
-            (Message::Disconnect, 0xE000_0000),
-            (Message::KeepAlive, 0xE000_0001),
-            (Message::Shutdown, 0xE000_0002),
-            (Message::Unknown(0x2000_0000), 0x2000_0000),
+            (StreamMessage::Data(4096), 4096),
+            (StreamMessage::Data(VALUE), VALUE),
+            (StreamMessage::Credit(0xFFFE), 0x8000_FFFE),
+            (StreamMessage::Iomap(3), 0xC000_0003),
+            (StreamMessage::Disconnect, 0xE000_0000),
+            (StreamMessage::KeepAlive, 0xE000_0001),
+            (StreamMessage::Shutdown, 0xE000_0002),
+            (StreamMessage::Unknown(0x2000_0000), 0x2000_0000),
         ] {
             assert_eq!(message.encode(), raw);
-            assert_eq!(Message::decode(raw), message);
+            assert_eq!(StreamMessage::decode(raw), message);
         }
-        assert_eq!(Message::decode(0xE000_0003), Message::Unknown(0xE000_0003));
+        assert_eq!(StreamMessage::decode(0xE000_0003), StreamMessage::Unknown(0xE000_0003));
     }
 
     #[test]
@@ -326,12 +347,12 @@ mod tests {
     #[test]
     fn entries_swap_for_the_other_byte_order() {
         let segment = Segment { address: 0x0102_0304_0506_0708, key: 0x090A_0B0C, length: 0x0D0E };
-        assert_eq!(Segment::from_entry(&segment.to_entry(false)), segment);
-        let swapped = Segment::from_entry(&segment.to_entry(true));
+        assert_eq!(Segment::from_bytes(segment.to_bytes(false)), segment);
+        let swapped = Segment::from_bytes(segment.to_bytes(true));
         assert_eq!(swapped.address, segment.address.swap_bytes());
         assert_eq!(swapped.length, segment.length.swap_bytes());
         let entry = IomapEntry { offset: 77, segment };
-        assert_eq!(IomapEntry::from_bytes(&entry.to_bytes(false)), entry);
+        assert_eq!(IomapEntry::from_bytes(entry.to_bytes(false)), entry);
     }
 
     #[test]

@@ -1,19 +1,26 @@
-//! Socket addresses: a copied, length-checked value made from a caller's `struct sockaddr *`.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Socket addresses of the families that RDMA knows.
 //!
 //! # Safety
-//! Reads raw memory through pointers of the caller; see "valid sockaddr" in the crate's safety words.
+//! Reads raw memory through pointers of the caller; see "valid sockaddr" in lib.rs.
 #![allow(unsafe_code)]
 
-use crate::error::{Errno, Result};
+use base::address::{RawAddress, family_of};
+use base::errno::{Errno, Result};
+use base::fail;
+use core::mem::{offset_of, size_of};
+use core::net::{Ipv4Addr, Ipv6Addr};
+use core::ops::Range;
 use libc::{AF_INET, AF_INET6, c_int, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage};
-use std::mem::{MaybeUninit, offset_of, size_of};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// Address family of native InfiniBand addresses.
 pub const AF_IB: c_int = 27;
 
 /// A GID as `struct sockaddr_ib` has it.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[allow(non_camel_case_types)]
 pub struct ib_addr {
     /// The sixteen bytes in network order.
@@ -23,7 +30,7 @@ pub struct ib_addr {
 /// `struct sockaddr_ib` of `<infiniband/ib.h>`; multi-byte fields are big endian but for the family
 /// and the scope.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[allow(non_camel_case_types, missing_docs)]
 pub struct sockaddr_ib {
     pub sib_family: u16,
@@ -37,28 +44,23 @@ pub struct sockaddr_ib {
 
 const _: () = assert!(size_of::<sockaddr_ib>() == 48);
 
-/// A socket address of a family that RDMA knows, zero beyond its length.
-#[derive(Clone, Copy)]
-pub(crate) struct SocketAddress {
-    storage: sockaddr_storage,
-    length: usize,
-}
+/// A socket address of a family that RDMA knows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SocketAddress(RawAddress);
 
 impl SocketAddress {
-    /// Copies `*address`, whose length follows from its family, as in the calls of the C library that
-    /// take no length.
+    /// Copies `*address`, whose length follows from its family, as in the calls of the C library
+    /// that take no length.
     ///
     /// # Safety
     /// `address` is NULL or a valid sockaddr.
     pub(crate) unsafe fn read(address: *const sockaddr) -> Result<SocketAddress> {
-        if address.is_null() {
-            return Err(Errno::EINVAL);
-        }
-        // SAFETY: valid sockaddr; the family may lie at any alignment.
-        let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
-        let length = length_of(c_int::from(family)).ok_or(Errno::EINVAL)?;
+        // SAFETY: NULL, or a valid sockaddr, which has a family.
+        let family =
+            unsafe { family_of(address, size_of::<libc::sa_family_t>()) }.ok_or_else(no_address)?;
+        let length = length_of(family).ok_or_else(|| unknown_family(family))?;
         // SAFETY: valid sockaddr, so `length` bytes are readable.
-        Ok(unsafe { SocketAddress::copy(address.cast(), length) })
+        Ok(SocketAddress(unsafe { RawAddress::copy(address, length) }))
     }
 
     /// Copies `*address` after checking `given`, the length that the caller says it has.
@@ -69,33 +71,22 @@ impl SocketAddress {
         address: *const sockaddr,
         given: usize,
     ) -> Result<SocketAddress> {
-        if address.is_null() || given < size_of::<libc::sa_family_t>() {
-            return Err(Errno::EINVAL);
-        }
-        // SAFETY: at least the family is readable.
-        let family = unsafe { (&raw const (*address).sa_family).read_unaligned() };
-        let length = length_of(c_int::from(family)).ok_or(Errno::EINVAL)?;
+        // SAFETY: by contract.
+        let family = unsafe { family_of(address, given) }.ok_or_else(no_address)?;
+        let length = length_of(family).ok_or_else(|| unknown_family(family))?;
         if given < length {
-            return Err(Errno::EINVAL);
+            return Err(fail!(
+                EINVAL,
+                "an address of family {family} has {length} bytes, not {given}"
+            ));
         }
         // SAFETY: `length` is at most `given`.
-        Ok(unsafe { SocketAddress::copy(address.cast(), length) })
-    }
-
-    /// # Safety
-    /// `length` bytes at `from` are readable and fit a sockaddr_storage.
-    unsafe fn copy(from: *const u8, length: usize) -> SocketAddress {
-        let mut storage = zeroed_storage();
-        // SAFETY: by contract; the target is a local of at least `length` bytes.
-        unsafe { std::ptr::copy_nonoverlapping(from, (&raw mut storage).cast::<u8>(), length) };
-        SocketAddress { storage, length }
+        Ok(SocketAddress(unsafe { RawAddress::copy(address, length) }))
     }
 
     /// Reads the first `length` bytes of a kernel answer; `None` when family and length do not fit.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<SocketAddress> {
-        let address = SocketAddress::in_bytes(bytes)?;
-        // SAFETY: all of the slice, which no family makes longer than a sockaddr_storage.
-        Some(unsafe { SocketAddress::copy(address.as_ptr(), address.len()) })
+        SocketAddress::in_bytes(bytes).map(|address| SocketAddress(RawAddress::of_bytes(address)))
     }
 
     /// As `from_bytes`, without a copy: the part of `bytes` that is an address.
@@ -104,70 +95,85 @@ impl SocketAddress {
         bytes.get(..length_of(c_int::from(family))?)
     }
 
-    /// Any address and port of a family; IPv4 where the family is none of ours.
+    /// An IP address with port 0, from the first bytes of `host`; `None` where it has too few.
+    pub(crate) fn of_host(family: c_int, host: &[u8]) -> Option<SocketAddress> {
+        let mut address = SocketAddress::any(family);
+        let range = host_range(address.family());
+        let bytes = host.get(..range.len())?;
+        address.0.bytes_mut().get_mut(range)?.copy_from_slice(bytes);
+        Some(address)
+    }
+
+    /// A native InfiniBand address.
+    pub(crate) fn of_ib(address: &sockaddr_ib) -> SocketAddress {
+        SocketAddress(RawAddress::of_bytes(address.as_bytes()))
+    }
+
+    /// The fields of a native InfiniBand address.
+    pub(crate) fn as_ib(&self) -> Option<&sockaddr_ib> {
+        sockaddr_ib::ref_from_bytes(self.bytes()).ok().filter(|_| self.is_ib())
+    }
+
+    /// The fields of an IPv6 address.
+    pub(crate) fn as_ipv6(&self) -> Option<&sockaddr_in6> {
+        self.0.as_ipv6()
+    }
+
+    /// The wildcard address of a family, with port 0; of IPv4 where the family is unknown.
     pub(crate) fn any(family: c_int) -> SocketAddress {
-        let mut storage = zeroed_storage();
         let (family, length) = match length_of(family) {
             Some(length) => (family, length),
             None => (AF_INET, size_of::<sockaddr_in>()),
         };
-        storage.ss_family = family as libc::sa_family_t;
-        SocketAddress { storage, length }
+        SocketAddress(RawAddress::blank(family, length))
     }
 
     /// The same address with another port; native InfiniBand addresses stay as they are.
     pub(crate) fn with_port(&self, port: u16) -> SocketAddress {
         let mut changed = *self;
         if matches!(self.family(), AF_INET | AF_INET6) {
-            let at: *mut sockaddr_storage = &raw mut changed.storage;
-            // SAFETY: the storage is larger than, and as aligned as, both; their ports lie together.
-            unsafe { (*at.cast::<sockaddr_in>()).sin_port = port.to_be() };
+            if let Some(place) = changed.0.bytes_mut().get_mut(PORT) {
+                place.copy_from_slice(&port.to_be_bytes());
+            }
         }
         changed
     }
 
-    /// Same address and scope, whatever the port.
+    /// Same address and scope, with any port.
     pub(crate) fn is_same_host(&self, other: &SocketAddress) -> bool {
         self.with_port(0).is_same(&other.with_port(0))
     }
 
-    /// Whether it is the address that stands for every one.
+    /// Whether it is the wildcard address.
     pub(crate) fn is_wildcard(&self) -> bool {
-        let bytes = self.bytes();
-        let address = if self.family() == AF_INET { 4..8 } else { 8..24 };
-        bytes.get(address).is_none_or(|bytes| bytes.iter().all(|byte| *byte == 0))
+        self.host().iter().all(|byte| *byte == 0)
     }
 
     pub(crate) fn family(&self) -> c_int {
-        c_int::from(self.storage.ss_family)
+        self.0.family()
     }
 
     /// In the order of this machine.
     pub(crate) fn port(&self) -> u16 {
-        u16::from_be(port_of(&self.storage))
+        u16::from_be(port_of(self.0.storage()))
     }
 
     pub(crate) fn length(&self) -> usize {
-        self.length
+        self.0.length()
     }
 
-    pub(crate) fn storage(&self) -> &sockaddr_storage {
-        &self.storage
+    pub(crate) fn as_ptr(&self) -> *const sockaddr {
+        self.0.as_ptr()
     }
 
     /// The bytes of the address, without the padding behind it.
     pub(crate) fn bytes(&self) -> &[u8] {
-        // SAFETY: every byte of the storage was initialised (zeroed first), `length` is within it.
-        unsafe { std::slice::from_raw_parts((&raw const self.storage).cast(), self.length) }
+        self.0.bytes()
     }
 
     /// The address proper: an IPv4 or IPv6 address, or a GID.
     pub(crate) fn host(&self) -> &[u8] {
-        match self.family() {
-            AF_INET => &self.bytes()[4..8],
-            // GIDs stand where IPv6 addresses do.
-            _ => &self.bytes()[8..24],
-        }
+        self.bytes().get(host_range(self.family())).unwrap_or_default()
     }
 
     /// Same family, address, port and scope; flow labels and padding do not count.
@@ -190,23 +196,45 @@ impl SocketAddress {
     }
 }
 
-impl PartialEq for SocketAddress {
-    fn eq(&self, other: &SocketAddress) -> bool {
-        self.bytes() == other.bytes()
-    }
+#[cold]
+#[inline(never)]
+fn no_address() -> Errno {
+    fail!(EINVAL, "the address is NULL, or too short for a family")
 }
 
-impl Eq for SocketAddress {}
+#[cold]
+#[inline(never)]
+fn unknown_family(family: c_int) -> Errno {
+    fail!(EINVAL, "{family} is no address family of RDMA: AF_INET, AF_INET6 or AF_IB")
+}
 
-impl std::fmt::Debug for SocketAddress {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl core::fmt::Debug for SocketAddress {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         write!(f, "family {} {:?} port {}", self.family(), self.host(), self.port())
     }
 }
 
-fn zeroed_storage() -> sockaddr_storage {
-    // SAFETY: all-zero bytes are a valid sockaddr_storage.
-    unsafe { MaybeUninit::zeroed().assume_init() }
+/// As tools write it: `10.0.0.1:7471`, `[fe80::1]:7471`; a GID for native InfiniBand addresses.
+impl core::fmt::Display for SocketAddress {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let port = self.port();
+        if let Ok(host) = <[u8; 4]>::try_from(self.host()) {
+            return write!(f, "{}:{port}", Ipv4Addr::from(host));
+        }
+        match <[u8; 16]>::try_from(self.host()) {
+            Ok(host) if self.is_ib() => write!(f, "gid {}:{port}", Ipv6Addr::from(host)),
+            Ok(host) => write!(f, "[{}]:{port}", Ipv6Addr::from(host)),
+            Err(_) => write!(f, "family {}", self.family()),
+        }
+    }
+}
+
+/// Where a port lies in an IP address.
+const PORT: Range<usize> = 2..4;
+
+/// Where the address proper lies. GIDs stand where IPv6 addresses do.
+fn host_range(family: c_int) -> Range<usize> {
+    if family == AF_INET { 4..8 } else { 8..24 }
 }
 
 fn length_of(family: c_int) -> Option<usize> {
@@ -218,8 +246,8 @@ fn length_of(family: c_int) -> Option<usize> {
     }
 }
 
-/// The port (big endian, as stored) of an address; for AF_IB the low 16 bits of the service id where
-/// its mask covers them.
+/// The port (big endian, as stored) of an address; for AF_IB the low 16 bits of the service id
+/// where its mask covers them.
 pub(crate) fn port_of(storage: &sockaddr_storage) -> u16 {
     let from: *const sockaddr_storage = storage;
     // SAFETY: sockaddr_storage is larger than, and as aligned as, each of the three.
@@ -239,8 +267,10 @@ pub(crate) fn port_of(storage: &sockaddr_storage) -> u16 {
 }
 
 const _: () = {
-    // Ports of both families lie at the same offset.
-    assert!(offset_of!(sockaddr_in, sin_port) == offset_of!(sockaddr_in6, sin6_port));
+    assert!(offset_of!(sockaddr_in, sin_port) == PORT.start);
+    assert!(offset_of!(sockaddr_in6, sin6_port) == PORT.start);
+    assert!(offset_of!(sockaddr_in, sin_addr) == 4 && offset_of!(sockaddr_in6, sin6_addr) == 8);
+    assert!(offset_of!(sockaddr_ib, sib_addr) == 8);
     assert!(align_of::<sockaddr_storage>() >= align_of::<sockaddr_ib>());
 };
 
@@ -263,7 +293,7 @@ mod tests {
         let raw: *const sockaddr = (&raw const address).cast();
         // SAFETY: valid addresses of the given lengths.
         unsafe {
-            assert_eq!(SocketAddress::read(std::ptr::null()).err(), Some(Errno::EINVAL));
+            assert_eq!(SocketAddress::read(core::ptr::null()).err(), Some(Errno::EINVAL));
             assert_eq!(SocketAddress::read_sized(raw, 15).err(), Some(Errno::EINVAL));
             assert_eq!(SocketAddress::read_sized(raw, 1).err(), Some(Errno::EINVAL));
             assert!(SocketAddress::read_sized(raw, 16).is_ok());
@@ -279,7 +309,7 @@ mod tests {
         let address = ipv4(7471);
         // SAFETY: a valid sockaddr.
         let read = unsafe { SocketAddress::read((&raw const address).cast()) };
-        assert_eq!(read.map(|a| port_of(a.storage())), Ok(7471_u16.to_be()));
+        assert_eq!(read.map(|a| port_of(a.0.storage())), Ok(7471_u16.to_be()));
 
         let ib = sockaddr_ib {
             sib_family: AF_IB as u16,
@@ -292,6 +322,6 @@ mod tests {
         };
         // SAFETY: a valid sockaddr of 48 bytes.
         let read = unsafe { SocketAddress::read((&raw const ib).cast()) };
-        assert_eq!(read.map(|a| port_of(a.storage())), Ok(0x1234_u16.to_be()));
+        assert_eq!(read.map(|a| port_of(a.0.storage())), Ok(0x1234_u16.to_be()));
     }
 }

@@ -1,12 +1,14 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Types of `<rdma/rdma_cma.h>`.
 #![allow(non_camel_case_types, missing_docs)]
 
+use core::mem::{offset_of, size_of};
 use libc::{c_int, c_void, sockaddr, sockaddr_in, sockaddr_in6, sockaddr_storage, socklen_t};
 use rdma_sys::{
     ibv_ah_attr, ibv_comp_channel, ibv_context, ibv_cq, ibv_gid, ibv_pd, ibv_qp, ibv_qp_type,
     ibv_sa_path_rec, ibv_srq,
 };
-use std::mem::{offset_of, size_of};
 
 /// Sixteen bits in network order, as `<linux/types.h>` has it.
 pub type __be16 = u16;

@@ -1,16 +1,18 @@
-//! The only writer of the rdma_cm device: one command, one checked answer.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Commands: the only writer of the rdma_cm device. One command, one checked answer.
 //!
 //! # Safety
 //! Hands the kernel the address of a response buffer that is borrowed until write returns.
 #![allow(unsafe_code)]
 
 use super::abi;
-use crate::error::{Errno, Result, quietly};
-use crate::log;
-use crate::once::Once;
 use crate::types::RDMA_CM_EVENT_USER;
-use std::mem::size_of;
-use std::os::fd::RawFd;
+use base::errno::{Errno, Result, preserve_errno};
+use base::fd::RawFd;
+use base::log;
+use base::once::Once;
+use core::mem::size_of;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// A command without an answer.
@@ -134,7 +136,8 @@ pub(crate) fn call<Q: Query>(fd: RawFd, body: Q) -> Result<Q::Response> {
     Ok(response)
 }
 
-/// As `call`, for a large answer: the kernel writes it where it stays. What it leaves out keeps its value.
+/// As `call`, for a large answer: the kernel writes it where it stays. What it leaves out keeps its
+/// value.
 #[inline]
 pub(crate) fn call_into<Q: Query>(
     fd: RawFd,
@@ -145,36 +148,50 @@ pub(crate) fn call_into<Q: Query>(
     write(fd, &Frame::new(body, size_of::<Q::Response>()))
 }
 
-/// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. To an id that does not exist
-/// such a kernel says so, while an older one says EINVAL, as to everything that is wrong.
+/// Whether the kernel has WRITE_CM_EVENT, and with it RESOLVE_IB_SERVICE. Such a kernel answers
+/// ENOENT for an id that does not exist, an older one EINVAL for an unknown command.
 pub(crate) fn takes_events(fd: RawFd) -> bool {
     static ANSWER: Once<bool> = Once::new();
     ANSWER.get_or_init(|| {
         let probe = abi::WriteCmEvent::new(u32::MAX, RDMA_CM_EVENT_USER, 0, 0);
-        let answer = quietly(|| submit(fd, &Frame::new(probe, 0)));
+        let answer = preserve_errno(|| submit(fd, &Frame::new(probe, 0)));
         !matches!(answer, Err(Errno::EINVAL | Errno::ENOSYS))
     })
 }
 
-/// The error of one of the new commands, made plain where it only means that the kernel is too old.
+/// The error of one of the new commands: ENOSYS where EINVAL means that the kernel is too old.
 pub(crate) fn unless_unknown(fd: RawFd, error: Errno) -> Errno {
     if error == Errno::EINVAL && !takes_events(fd) { Errno::ENOSYS } else { error }
 }
 
 fn write<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
-    submit(fd, frame).inspect_err(|error| log::command_failed(C::NAME, fd, *error))
+    let done = submit(fd, frame);
+    if log::enabled(log::Part::Cm, log::Level::Trace) {
+        trace(C::NAME, fd, done);
+    }
+    done
+}
+
+#[cold]
+#[inline(never)]
+fn trace(name: &str, fd: RawFd, done: Result<()>) {
+    match done {
+        Ok(()) => base::log!(Trace, "{name} on fd {fd}: done"),
+        Err(error) => base::log!(Trace, "{name} on fd {fd}: {error}"),
+    }
 }
 
 fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
     const { assert!(size_of::<Frame<C>>() == size_of::<abi::Header>() + size_of::<C>()) };
     let size = size_of::<Frame<C>>();
-    // SAFETY: the frame is initialised to its last byte: both members are IntoBytes, and the header's
-    // eight bytes leave no gap before a body that is aligned to at most eight. The response address
-    // inside it points to a live buffer of `out_size` bytes (see `call_into`).
-    let written = unsafe { libc::write(fd, std::ptr::from_ref(frame).cast(), size) };
+    // SAFETY: the frame is initialised to its last byte: both members are IntoBytes, and the
+    // header's eight bytes leave no gap before a body that is aligned to at most eight. The
+    // response address inside it points to a live buffer of `out_size` bytes (see `call_into`).
+    let written = unsafe { libc::write(fd, core::ptr::from_ref(frame).cast(), size) };
     match usize::try_from(written) {
         Ok(count) if count == size => Ok(()),
-        // The kernel takes a command whole or fails; anything else means that no answer was written.
+        // The kernel takes a command whole or fails; anything else means that no answer was
+        // written.
         Ok(_) => Err(Errno::ENODATA),
         Err(_) => Err(Errno::last()),
     }

@@ -1,9 +1,12 @@
-//! Holds the kernel structs against `<rdma/rdma_user_cm.h>` of the build machine, by a C program.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Compares the kernel structs with `<rdma/rdma_user_cm.h>` of the build machine, by a C program.
 
 use super::abi::*;
-use std::collections::BTreeMap;
-use std::fmt::Write;
-use std::mem::{offset_of, size_of};
+use crate::types::PathData;
+use alloc::collections::BTreeMap;
+use core::fmt::Write;
+use core::mem::{offset_of, size_of};
 use std::process::Command;
 
 /// Rust's numbers by "struct.field" (offset) and "struct" (size).
@@ -49,7 +52,7 @@ fn ours() -> Layout {
         AddrResponse = "rdma_ucm_query_addr_resp" {
             node_guid, port_num, pkey, src_size, dst_size, src_addr, dst_addr, ibdev_index,
         }
-        PathData = "ib_path_rec_data" { flags, path as "path_rec" }
+        PathData = "ib_path_rec_data" { flags, record as "path_rec" }
         ConnParam = "rdma_ucm_conn_param" {
             qp_num, qkey, private_data, private_data_len, srq, responder_resources,
             initiator_depth, flow_control, retry_count, rnr_retry_count, valid,

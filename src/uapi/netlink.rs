@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Asks the kernel's RDMA netlink socket which character device serves rdma_cm.
 //!
 //! The question also makes the kernel load the module. Message layout: `<rdma/rdma_netlink.h>`.
@@ -6,10 +8,13 @@
 //! Plain system calls with buffers of this stack.
 #![allow(unsafe_code)]
 
-use crate::error::{Errno, Result};
-use crate::memory::{try_copy, try_vec};
-use std::mem::size_of;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use alloc::string::String;
+use alloc::vec::Vec;
+use base::errno::{Errno, Result};
+use base::fd::OwnedFd;
+use base::memory::{try_copy, try_vec};
+use core::mem::size_of;
+use zerocopy::{FromBytes, Immutable, IntoBytes};
 
 const NETLINK_RDMA: libc::c_int = 20;
 const RDMA_NL_NLDEV: u16 = 5;
@@ -23,7 +28,25 @@ const ATTR_TYPE_MASK: u16 = 0x3FFF;
 const MESSAGE_TYPE: u16 = (RDMA_NL_NLDEV << 10) + CMD_GET_CHARDEV;
 const NLMSG_ERROR: u16 = 2;
 const NLM_F_REQUEST: u16 = 1;
-const HEADER_SIZE: usize = 16;
+
+/// `struct nlmsghdr`.
+#[repr(C)]
+#[derive(FromBytes, IntoBytes, Immutable)]
+struct Header {
+    length: u32,
+    kind: u16,
+    flags: u16,
+    sequence: u32,
+    port: u32,
+}
+
+/// `struct nlattr`; its value follows, and padding to four bytes.
+#[repr(C)]
+#[derive(FromBytes, IntoBytes, Immutable)]
+struct Attribute {
+    length: u16,
+    kind: u16,
+}
 
 /// Longest wait for the answer; the kernel gives it while the question is being sent.
 static ANSWER_LIMIT: libc::timeval = libc::timeval { tv_sec: 1, tv_usec: 0 };
@@ -42,11 +65,7 @@ pub(super) fn char_device(client: &str) -> Result<CharDevice> {
     let fd = unsafe {
         libc::socket(libc::AF_NETLINK, libc::SOCK_RAW | libc::SOCK_CLOEXEC, NETLINK_RDMA)
     };
-    if fd < 0 {
-        return Err(Errno::last());
-    }
-    // SAFETY: a fresh descriptor that nobody else owns.
-    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    let socket = OwnedFd::made(fd)?;
     // SAFETY: the option value is a live timeval of the given size.
     let set = unsafe {
         libc::setsockopt(
@@ -76,15 +95,19 @@ pub(super) fn char_device(client: &str) -> Result<CharDevice> {
 }
 
 fn question(client: &str) -> Result<Vec<u8>> {
-    let attribute_size = 4 + client.len() + 1;
-    let total = HEADER_SIZE + attribute_size.next_multiple_of(4);
+    let length = size_of::<Attribute>() + client.len() + 1;
+    let total = size_of::<Header>() + length.next_multiple_of(4);
+    let header = Header {
+        length: total as u32,
+        kind: MESSAGE_TYPE,
+        flags: NLM_F_REQUEST,
+        sequence: 0,
+        port: 0,
+    };
+    let attribute = Attribute { length: length as u16, kind: ATTR_CHARDEV_TYPE };
     let mut message = try_vec(total)?;
-    message.extend((total as u32).to_ne_bytes());
-    message.extend(MESSAGE_TYPE.to_ne_bytes());
-    message.extend(NLM_F_REQUEST.to_ne_bytes());
-    message.extend([0; 8]);
-    message.extend((attribute_size as u16).to_ne_bytes());
-    message.extend(ATTR_CHARDEV_TYPE.to_ne_bytes());
+    message.extend(header.as_bytes());
+    message.extend(attribute.as_bytes());
     message.extend(client.as_bytes());
     message.resize(total, 0);
     Ok(message)
@@ -99,21 +122,19 @@ pub fn fuzz_netlink(bytes: &[u8]) {
 }
 
 fn parse(message: &[u8]) -> Result<CharDevice> {
-    let header = message.get(..HEADER_SIZE).ok_or(Errno::EBADMSG)?;
-    let kind = u16::from_ne_bytes([header[4], header[5]]);
-    let mut rest = &message[HEADER_SIZE..];
-    if kind == NLMSG_ERROR {
+    let (header, mut rest) = Header::read_from_prefix(message).map_err(|_| Errno::EBADMSG)?;
+    if header.kind == NLMSG_ERROR {
         let code: [u8; 4] = rest.first_chunk().copied().ok_or(Errno::EBADMSG)?;
         return Err(Errno::of(i32::from_ne_bytes(code)));
     }
-    if kind != MESSAGE_TYPE {
+    if header.kind != MESSAGE_TYPE {
         return Err(Errno::EBADMSG);
     }
     let (mut name, mut device, mut abi) = (None, None, None);
-    while let Some(&[low, high, kind_low, kind_high]) = rest.first_chunk::<4>() {
-        let size = usize::from(u16::from_ne_bytes([low, high]));
-        let Some(value) = rest.get(4..size) else { break };
-        match u16::from_ne_bytes([kind_low, kind_high]) & ATTR_TYPE_MASK {
+    while let Ok((attribute, _)) = Attribute::read_from_prefix(rest) {
+        let length = usize::from(attribute.length);
+        let Some(value) = rest.get(size_of::<Attribute>()..length) else { break };
+        match attribute.kind & ATTR_TYPE_MASK {
             ATTR_CHARDEV_NAME => {
                 let text = value.split(|byte| *byte == 0).next().unwrap_or_default();
                 name = String::from_utf8(try_copy(text)?).ok();
@@ -122,7 +143,7 @@ fn parse(message: &[u8]) -> Result<CharDevice> {
             ATTR_CHARDEV_ABI => abi = value.first_chunk().map(|v| u64::from_ne_bytes(*v)),
             _ => {}
         }
-        rest = rest.get(size.next_multiple_of(4)..).unwrap_or_default();
+        rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
     match (name, device) {
         // A name with a slash would lead out of the device directory.
@@ -146,9 +167,9 @@ mod tests {
     }
 
     fn message(kind: u16, body: &[u8]) -> Vec<u8> {
-        let mut bytes = ((HEADER_SIZE + body.len()) as u32).to_ne_bytes().to_vec();
+        let mut bytes = ((size_of::<Header>() + body.len()) as u32).to_ne_bytes().to_vec();
         bytes.extend(kind.to_ne_bytes());
-        bytes.resize(HEADER_SIZE, 0);
+        bytes.resize(size_of::<Header>(), 0);
         bytes.extend(body);
         bytes
     }

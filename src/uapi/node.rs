@@ -1,60 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Finds the rdma_cm device node once and opens it for each event channel.
 
 use super::netlink;
-use crate::error::{Errno, Result};
-use crate::log;
-use crate::memory::try_format;
-use crate::once::Once;
-use std::fs::{File, OpenOptions};
-use std::io::Read;
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use alloc::ffi::CString;
+use base::errno::{Errno, Result};
+use base::fd::{OwnedFd, read_start};
+use base::memory::try_c_string;
+use base::once::Once;
+use base::unusable;
+use core::ffi::CStr;
+use libc::c_int;
 
 const CLIENT: &str = "rdma_cm";
 const DEVICE_DIRECTORY: &str = "/dev/infiniband";
-const SYSFS_DEVICE: &str = "/sys/class/misc/rdma_cm/dev";
-const SYSFS_ABI: &str = "/sys/class/misc/rdma_cm/abi_version";
-const ABI_VERSIONS: std::ops::RangeInclusive<u64> = 3..=4;
+const SYSFS_DEVICE: &CStr = c"/sys/class/misc/rdma_cm/dev";
+const SYSFS_ABI: &CStr = c"/sys/class/misc/rdma_cm/abi_version";
+const ABI_VERSIONS: core::ops::RangeInclusive<u64> = 3..=4;
 
 struct Node {
-    path: String,
-    /// Kernel's number of the device, where it told.
+    path: CString,
+    /// The device number, where the kernel reports it.
     device: Option<u64>,
 }
 
-/// Opens a new context of the rdma_cm device. A failed search is repeated by the next call.
-pub(crate) fn open() -> Result<OwnedFd> {
+/// Opens a new context of the rdma_cm device, with the descriptor's flags as open(2) has them. A failed
+/// search is repeated by the next call.
+pub(crate) fn open(flags: c_int) -> Result<OwnedFd> {
     static NODE: Once<Node> = Once::new();
     let node = NODE.get_or_try_init(find)?;
-    open_node(&node.path, node.device)
+    open_node(&node.path, node.device, flags)
         .or_else(|error| {
             // In a container the node may only exist by number.
             let Some(device) = node.device.filter(|_| error == Errno::ENOENT) else {
                 return Err(error);
             };
             let (major, minor) = (libc::major(device), libc::minor(device));
-            let path = try_format(format_args!("/dev/char/{major}:{minor}"))?;
-            open_node(&path, node.device).map_err(|_| error)
+            let path = try_c_string(format_args!("/dev/char/{major}:{minor}"))?;
+            open_node(&path, node.device, flags).map_err(|_| error)
         })
         .inspect_err(|error| {
-            log::line(format_args!("cannot open {}: {error}", node.path));
+            let path = node.path.to_string_lossy();
+            unusable!((*error), "cannot open {path}: {}", why(*error));
         })
 }
 
-fn open_node(path: &str, device: Option<u64>) -> Result<OwnedFd> {
-    // std opens with O_CLOEXEC.
-    let file: File = OpenOptions::new().read(true).write(true).open(path)?;
+/// The remedy for a device that cannot be opened.
+fn why(error: Errno) -> &'static str {
+    match error {
+        Errno::ENOENT => "load the module: `modprobe rdma_ucm`",
+        Errno::EACCES | Errno::EPERM => "the user needs read and write access to it",
+        Errno::ENXIO | Errno::ENODEV => {
+            "it is not the rdma_cm device: load rdma_ucm and let udev make the node anew"
+        }
+        Errno::EMFILE | Errno::ENFILE => "no descriptor is left: raise RLIMIT_NOFILE",
+        _ => "the kernel gives no reason",
+    }
+}
+
+fn open_node(path: &CStr, device: Option<u64>, flags: c_int) -> Result<OwnedFd> {
+    let file = OwnedFd::open_as(path, libc::O_RDWR | flags)?;
     if let Some(expected) = device {
-        let metadata = file.metadata()?;
-        if !metadata.file_type().is_char_device() || metadata.rdev() != expected {
+        let status = file.status()?;
+        if status.st_mode & libc::S_IFMT != libc::S_IFCHR || status.st_rdev != expected {
             return Err(Errno::ENXIO);
         }
     }
-    Ok(file.into())
+    Ok(file)
 }
 
 fn find() -> Result<Node> {
-    let path = |name: &str| try_format(format_args!("{DEVICE_DIRECTORY}/{name}"));
+    let path = |name: &str| try_c_string(format_args!("{DEVICE_DIRECTORY}/{name}"));
     let (node, abi) = match netlink::char_device(CLIENT) {
         Ok(answer) => {
             let node =
@@ -68,11 +84,12 @@ fn find() -> Result<Node> {
         ),
     };
     match abi {
-        Some(version) if !ABI_VERSIONS.contains(&version) => {
-            log::line(format_args!("rdma_cm ABI version {version} is not supported"));
-            Err(Errno::ENOSYS)
-        }
-        // Old kernels do not tell; all of them speak version 4.
+        Some(version) if !ABI_VERSIONS.contains(&version) => Err(unusable!(
+            ENOSYS,
+            "rdma_cm ABI version {version} is not supported, versions 3 and 4 are: a library or a \
+                 kernel that fit"
+        )),
+        // Old kernels do not report it; all of them speak version 4.
         _ => Ok(node),
     }
 }
@@ -91,10 +108,9 @@ fn device_in(text: &str) -> Option<u64> {
 }
 
 /// What a short file says, without the end of its line.
-fn sysfs<T>(path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+fn sysfs<T>(path: &CStr, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
     let mut text = [0; 32];
-    let length = File::open(path).ok()?.read(&mut text).ok()?;
-    parse(std::str::from_utf8(&text[..length]).ok()?.trim())
+    parse(core::str::from_utf8(read_start(path, &mut text).ok()?).ok()?.trim())
 }
 
 #[cfg(test)]

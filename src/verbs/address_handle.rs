@@ -1,12 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Address handles, and what they are made from.
+//!
+//! # Safety
+//! The wrappers hold pointers that libibverbs or the caller of our C API made. They are taken from
+//! fields of a valid id or from owners in this library, which keep the object alive while it is
+//! used.
 #![allow(unsafe_code)]
 
-use super::{Context, ProtectionDomain, created};
-use crate::error::{Errno, Result};
+use super::context::{Context, ProtectionDomain};
+use super::provider::created;
+use base::errno::Result;
+use base::{because, fail};
+use core::mem::{MaybeUninit, size_of};
+use core::net::Ipv6Addr;
+use core::ptr::NonNull;
 use libc::c_int;
 use rdma_sys::{ibv_ah, ibv_ah_attr, ibv_context, ibv_gid_entry};
-use std::mem::{MaybeUninit, size_of};
-use std::ptr::NonNull;
 
 /// As `enum ibv_gid_type` has it.
 const ROCE_V2: u32 = 2;
@@ -37,7 +47,11 @@ impl AddressHandle {
         attr: &mut ibv_ah_attr,
     ) -> Result<AddressHandle> {
         // SAFETY: a live domain and attributes.
-        created(unsafe { rdma_sys::ibv_create_ah(domain.as_ptr(), attr) }).map(AddressHandle)
+        created(unsafe { rdma_sys::ibv_create_ah(domain.as_ptr(), attr) })
+            .map(AddressHandle)
+            .map_err(|error| {
+                because!(error, "ibv_create_ah on port {}: no path to the peer", attr.port_num)
+            })
     }
 
     pub(crate) fn as_ptr(&self) -> *mut ibv_ah {
@@ -80,6 +94,12 @@ impl Context {
                 found = Some(index);
             }
         }
-        found.ok_or(Errno::EADDRNOTAVAIL)
+        found.ok_or_else(|| {
+            fail!(
+                EADDRNOTAVAIL,
+                "port {port} has no GID {}: its network interface has lost the address",
+                Ipv6Addr::from(*gid)
+            )
+        })
     }
 }

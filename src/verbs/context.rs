@@ -1,11 +1,20 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Device contexts and protection domains.
+//!
+//! # Safety
+//! The wrappers hold pointers that libibverbs or the caller of our C API made. They are taken from
+//! fields of a valid id or from owners in this library, which keep the object alive while it is
+//! used.
 #![allow(unsafe_code)]
 
-use super::created;
-use crate::error::{Errno, Result};
+use super::provider::created;
+use super::watch::watch;
+use base::because;
+use base::errno::{Errno, Result};
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
 use rdma_sys::{ibv_context, ibv_device, ibv_device_attr, ibv_gid, ibv_pd, ibv_port_attr};
-use std::mem::MaybeUninit;
-use std::ptr::NonNull;
 
 /// An open device.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,7 +30,10 @@ impl Context {
     /// `device` is a live entry of a device list.
     pub(crate) unsafe fn open(device: *mut ibv_device) -> Result<Context> {
         // SAFETY: by contract.
-        created(unsafe { rdma_sys::ibv_open_device(device) }).map(Context)
+        let context = created(unsafe { rdma_sys::ibv_open_device(device) })?;
+        // SAFETY: opened just now.
+        unsafe { watch(context.as_ptr()) };
+        Ok(Context(context))
     }
 
     /// Takes `id->verbs`.
@@ -58,7 +70,8 @@ impl Context {
         let mut attr = MaybeUninit::<ibv_device_attr>::zeroed();
         // SAFETY: open context; the attributes are integers and bytes, valid when zero.
         unsafe {
-            Errno::check(rdma_sys::ibv_query_device(self.0.as_ptr(), attr.as_mut_ptr()))?;
+            Errno::check(rdma_sys::ibv_query_device(self.0.as_ptr(), attr.as_mut_ptr()))
+                .map_err(|error| because!(error, "ibv_query_device: the device does not answer"))?;
             Ok(attr.assume_init())
         }
     }
@@ -68,11 +81,8 @@ impl Context {
         let mut attr = MaybeUninit::<ibv_port_attr>::zeroed();
         // SAFETY: as in `query_device`; the library writes a prefix of the struct.
         unsafe {
-            Errno::check(rdma_sys::ibv_query_port(
-                self.0.as_ptr(),
-                port,
-                attr.as_mut_ptr().cast(),
-            ))?;
+            Errno::check(rdma_sys::ibv_query_port(self.0.as_ptr(), port, attr.as_mut_ptr().cast()))
+                .map_err(|error| because!(error, "ibv_query_port of port {port}"))?;
             Ok(attr.assume_init())
         }
     }
@@ -88,7 +98,14 @@ impl Context {
 
     pub(crate) fn alloc_pd(self) -> Result<ProtectionDomain> {
         // SAFETY: open context.
-        created(unsafe { rdma_sys::ibv_alloc_pd(self.0.as_ptr()) }).map(ProtectionDomain)
+        created(unsafe { rdma_sys::ibv_alloc_pd(self.0.as_ptr()) }).map(ProtectionDomain).map_err(
+            |error| {
+                because!(
+                    error,
+                    "ibv_alloc_pd: the device has no protection domain left, or no memory"
+                )
+            },
+        )
     }
 }
 

@@ -1,13 +1,77 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Registered memory.
+//!
+//! # Safety
+//! The wrappers hold pointers that libibverbs or the caller of our C API made. They are taken from
+//! fields of a valid id or from owners in this library, which keep the object alive while it is
+//! used.
 #![allow(unsafe_code)]
 
-use super::{ProtectionDomain, created};
-use crate::error::Result;
+use super::context::ProtectionDomain;
+use super::provider::created;
+use base::because;
+use base::errno::{Errno, Result};
+use core::ptr::NonNull;
 use libc::{c_int, c_void};
-use rdma_sys::ibv_mr;
-use std::ptr::NonNull;
+use rdma_sys::{ibv_access_flags, ibv_mr, ibv_pd};
 
-/// A registration of this library's making; the memory belongs to somebody else.
+/// Access rights of a registration.
+pub(crate) const LOCAL: u32 = ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0;
+pub(crate) const REMOTE_READ: u32 = LOCAL | ibv_access_flags::IBV_ACCESS_REMOTE_READ.0;
+pub(crate) const REMOTE_WRITE: u32 = LOCAL | ibv_access_flags::IBV_ACCESS_REMOTE_WRITE.0;
+
+/// Registers `length` bytes at `start`.
+///
+/// # Safety
+/// A live domain; the memory stays mapped as long as the region lives.
+pub(crate) unsafe fn register(
+    domain: *mut ibv_pd,
+    start: *mut c_void,
+    length: usize,
+    access: u32,
+) -> Result<NonNull<ibv_mr>> {
+    // SAFETY: by contract; libibverbs checks the range.
+    created(unsafe { rdma_sys::ibv_reg_mr(domain, start, length, access as c_int) })
+        .map_err(|error| refused(error, start, length, access))
+}
+
+#[cold]
+#[inline(never)]
+fn refused(error: Errno, start: *mut c_void, length: usize, access: u32) -> Errno {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a live struct.
+    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
+    let (kilobytes, limit) = (length / 1024, limit.rlim_cur / 1024);
+    match error {
+        Errno::ENOMEM => because!(
+            error,
+            "ibv_reg_mr of {length} bytes ({kilobytes} kB) at {start:?}: {limit} kB may be locked \
+             (`ulimit -l`, LimitMEMLOCK= of systemd), or the device has no memory region left"
+        ),
+        Errno::EFAULT => because!(
+            error,
+            "ibv_reg_mr of {length} bytes at {start:?}: not all of it is mapped, or it is read-only and \
+             access {access:#x} wants to write"
+        ),
+        Errno::EINVAL => because!(
+            error,
+            "ibv_reg_mr of {length} bytes at {start:?}: access {access:#x} is not allowed (remote write \
+             needs local write), or the length is 0 or too large for the device"
+        ),
+        _ => because!(error, "ibv_reg_mr of {length} bytes at {start:?}, access {access:#x}"),
+    }
+}
+
+/// # Safety
+/// A live region, not used again.
+pub(crate) unsafe fn deregister(region: *mut ibv_mr) -> Result<()> {
+    // SAFETY: by contract.
+    Errno::check(unsafe { rdma_sys::ibv_dereg_mr(region) })
+        .map_err(|error| because!(error, "ibv_dereg_mr: the region is in use"))
+}
+
+/// A registration by this library; the memory belongs to its caller.
 pub(crate) struct MemoryRegion(NonNull<ibv_mr>);
 
 // SAFETY: libibverbs objects may be used from any thread.
@@ -26,9 +90,16 @@ impl MemoryRegion {
         length: usize,
         access: u32,
     ) -> Result<MemoryRegion> {
-        // SAFETY: a live domain; libibverbs checks the range.
-        created(unsafe { rdma_sys::ibv_reg_mr(domain.as_ptr(), start, length, access as c_int) })
-            .map(MemoryRegion)
+        // SAFETY: by contract.
+        unsafe { register(domain.as_ptr(), start, length, access) }.map(MemoryRegion)
+    }
+
+    /// Ends it; an error where the device may still have it.
+    pub(crate) fn end(self) -> Result<()> {
+        let region = self.0.as_ptr();
+        core::mem::forget(self);
+        // SAFETY: ours.
+        unsafe { deregister(region) }
     }
 
     pub(crate) fn local_key(&self) -> u32 {
@@ -45,6 +116,6 @@ impl MemoryRegion {
 impl Drop for MemoryRegion {
     fn drop(&mut self) {
         // SAFETY: ours. A failure leaves nothing that could be done.
-        unsafe { rdma_sys::ibv_dereg_mr(self.0.as_ptr()) };
+        let _ = unsafe { deregister(self.0.as_ptr()) };
     }
 }

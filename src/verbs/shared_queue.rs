@@ -1,15 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Shared receive queues and XRC domains.
+//!
+//! # Safety
+//! The wrappers hold pointers that libibverbs or the caller of our C API made. They are taken from
+//! fields of a valid id or from owners in this library, which keep the object alive while it is
+//! used.
 #![allow(unsafe_code)]
 
-use super::{Context, created};
-use crate::error::{Errno, Result};
+use super::context::Context;
+use super::provider::{created, extended};
+use base::errno::{Errno, Result};
+use base::{because, fail};
+use core::ptr::NonNull;
 use rdma_sys::{
     ibv_srq, ibv_srq_init_attr_ex, ibv_srq_init_attr_mask as mask, ibv_srq_type, ibv_xrcd,
     ibv_xrcd_init_attr, ibv_xrcd_init_attr_mask,
 };
-use std::ptr::NonNull;
 
-/// A domain that XRC queues of several processes can share; here always a fresh one.
+/// An XRC domain; always a new one, not shared with other processes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct XrcDomain(NonNull<ibv_xrcd>);
 
@@ -29,8 +38,11 @@ impl XrcDomain {
         };
         // SAFETY: open context; the operation is the provider's.
         unsafe {
-            let open = extended!(context, open_xrcd).ok_or(Errno::EOPNOTSUPP)?;
-            created(open(context.as_ptr(), &mut attr)).map(XrcDomain)
+            let open = extended!(context, open_xrcd)
+                .ok_or_else(|| fail!(EOPNOTSUPP, "the device's provider has no XRC domains"))?;
+            created(open(context.as_ptr(), &mut attr)).map(XrcDomain).map_err(|error| {
+                because!(error, "ibv_open_xrcd: the device has no XRC domain left")
+            })
         }
     }
 
@@ -52,6 +64,20 @@ impl XrcDomain {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn not_made(context: Context, attr: &ibv_srq_init_attr_ex, error: Errno) -> Errno {
+    let (requests, entries) =
+        context.query_device().map_or((0, 0), |device| (device.max_srq_wr, device.max_srq_sge));
+    because!(
+        error,
+        "ibv_create_srq with {} receives (the device takes {requests}) of {} entries ({entries}): ask for \
+         less",
+        attr.attr.max_wr,
+        attr.attr.max_sge
+    )
+}
+
 /// A queue of receives that several queue pairs take from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SharedQueue(NonNull<ibv_srq>);
@@ -69,14 +95,19 @@ impl SharedQueue {
             let pd = attr.pd;
             // SAFETY: by contract; the extended struct starts with the basic one.
             return created(unsafe {
-                rdma_sys::ibv_create_srq(pd, std::ptr::from_mut(attr).cast())
+                rdma_sys::ibv_create_srq(pd, core::ptr::from_mut(attr).cast())
             })
-            .map(SharedQueue);
+            .map(SharedQueue)
+            .map_err(|error| not_made(context, attr, error));
         }
         // SAFETY: open context; the operation is the provider's.
         unsafe {
-            let create = extended!(context, create_srq_ex).ok_or(Errno::EOPNOTSUPP)?;
-            created(create(context.as_ptr(), attr)).map(SharedQueue)
+            let create = extended!(context, create_srq_ex).ok_or_else(|| {
+                fail!(EOPNOTSUPP, "the device's provider has no ibv_create_srq_ex")
+            })?;
+            created(create(context.as_ptr(), attr))
+                .map(SharedQueue)
+                .map_err(|error| not_made(context, attr, error))
         }
     }
 

@@ -1,17 +1,90 @@
-//! Work requests and their completions.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Posting work requests: the one place that builds them, for rsockets and for the exported
+//! helpers.
+//!
+//! The hottest path of the library: the request on the stack, the provider's own function. No lock,
+//! no allocation; what fails is out of line (`benches/run helpers` counts the instructions).
+//!
+//! # Safety
+//! The wrappers hold pointers that libibverbs or the caller of our C API made. They are taken from
+//! fields of a valid id or from owners in this library, which keep the object alive while it is
+//! used.
 #![allow(unsafe_code)]
 
-use super::QueuePair;
-use crate::error::{Errno, Result};
-use rdma_sys::{
-    ibv_ah, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_wc, ibv_wc_flags, ibv_wc_status, ibv_wr_opcode,
-};
-use std::mem::MaybeUninit;
+use super::provider::{invalid, unsupported};
+use super::queue_pair::QueuePair;
+use super::shared_queue::SharedQueue;
+use base::errno::{Errno, Result};
+use core::hint::black_box;
+use core::marker::PhantomData;
+use core::mem::MaybeUninit;
+use libc::{c_int, c_void};
+use rdma_sys::{ibv_ah, ibv_mr, ibv_recv_wr, ibv_send_wr, ibv_sge, ibv_wr_opcode};
 
-/// Where a send or write goes, beyond the queue pair.
+/// The buffers of a work request.
+#[derive(Clone, Copy)]
+pub(crate) struct ScatterList<'a> {
+    first: *mut ibv_sge,
+    count: c_int,
+    entries: PhantomData<&'a [ibv_sge]>,
+}
+
+impl<'a> From<&'a [ibv_sge]> for ScatterList<'a> {
+    #[inline]
+    fn from(entries: &'a [ibv_sge]) -> ScatterList<'a> {
+        let first = entries.as_ptr().cast_mut();
+        ScatterList { first, count: entries.len() as c_int, entries: PhantomData }
+    }
+}
+
+impl<'a, const COUNT: usize> From<&'a [ibv_sge; COUNT]> for ScatterList<'a> {
+    #[inline]
+    fn from(entries: &'a [ibv_sge; COUNT]) -> ScatterList<'a> {
+        entries.as_slice().into()
+    }
+}
+
+impl ScatterList<'_> {
+    /// A caller's list. An empty one may be NULL.
+    ///
+    /// # Safety
+    /// `first` has `count` entries for as long as the list is used.
+    #[inline]
+    pub(crate) unsafe fn of_caller(first: *mut ibv_sge, count: c_int) -> Result<Self> {
+        // A list that is not empty pays one comparison for the empty ones.
+        if count < 0 || (first.is_null() && black_box(count) != 0) {
+            return Err(invalid("the scatter list is NULL or its count is negative"));
+        }
+        Ok(ScatterList { first, count, entries: PhantomData })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// A caller's buffer as a scatter list entry. Inline data needs no region.
+///
+/// # Safety
+/// `region` is NULL or registered.
+#[inline]
+pub(crate) unsafe fn entry_of(
+    address: *mut c_void,
+    length: usize,
+    region: *const ibv_mr,
+) -> Result<ibv_sge> {
+    let length = u32::try_from(length)
+        .map_err(|_| invalid("a buffer of one work request is 4 GiB or longer"))?;
+    // SAFETY: by contract.
+    let lkey = unsafe { region.as_ref() }.map_or(0, |region| region.lkey);
+    Ok(ibv_sge { addr: address as u64, length, lkey })
+}
+
+/// Where a send, read or write goes, beyond the queue pair.
 #[derive(Clone, Copy)]
 pub(crate) enum Remote {
-    /// The peer of a connected queue pair, no memory of his.
+    /// The peer of a connected queue pair, no memory of it.
     Peer,
     Memory {
         address: u64,
@@ -24,52 +97,16 @@ pub(crate) enum Remote {
     },
 }
 
-/// One send, write, or write with immediate data.
-pub(crate) struct Work<'a> {
-    pub(crate) id: u64,
-    pub(crate) entries: &'a [ibv_sge],
+/// One send, read or write.
+#[derive(Clone, Copy)]
+pub(crate) struct SendRequest<'a> {
+    pub(crate) wr_id: u64,
+    pub(crate) entries: ScatterList<'a>,
     pub(crate) opcode: ibv_wr_opcode::Type,
     pub(crate) flags: u32,
-    /// In host order.
+    /// In host order; only for opcodes with immediate data.
     pub(crate) immediate: u32,
     pub(crate) remote: Remote,
-}
-
-/// What of a completion is read here.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Completion {
-    pub(crate) id: u64,
-    pub(crate) status: ibv_wc_status::Type,
-    /// Bytes received; meaningless for sends.
-    pub(crate) length: u32,
-    /// In host order.
-    pub(crate) immediate: Option<u32>,
-}
-
-impl Completion {
-    #[inline]
-    pub(crate) fn is_success(&self) -> bool {
-        self.status == ibv_wc_status::IBV_WC_SUCCESS
-    }
-
-    /// # Safety
-    /// Written by a provider.
-    #[inline]
-    pub(super) unsafe fn read(from: *const ibv_wc) -> Completion {
-        // SAFETY: by contract; all fields are integers, read raw so that none is taken for more.
-        unsafe {
-            let flags = (*from).wc_flags;
-            let failed = (*from).status != ibv_wc_status::IBV_WC_SUCCESS;
-            let with_immediate = !failed && flags & ibv_wc_flags::IBV_WC_WITH_IMM.0 != 0;
-            let raw = (*from).imm_data_invalidated_rkey_union.imm_data;
-            Completion {
-                id: (*from).wr_id,
-                status: (*from).status,
-                length: (*from).byte_len,
-                immediate: with_immediate.then(|| u32::from_be(raw)),
-            }
-        }
-    }
 }
 
 impl QueuePair {
@@ -79,21 +116,26 @@ impl QueuePair {
     /// The entries name registered (or, with the inline flag, readable) memory that stays until the
     /// request has completed; an address handle is alive.
     #[inline(always)]
-    pub(crate) unsafe fn post_send(self, work: &Work<'_>) -> Result<()> {
-        let mut request = MaybeUninit::<ibv_send_wr>::uninit();
-        let raw = request.as_mut_ptr();
-        let mut bad = std::ptr::null_mut();
-        // SAFETY: of the request a provider reads what belongs to the operation, which is written here, and
-        // the entries. A live queue pair has a context with its operations.
+    pub(crate) unsafe fn post_send(self, request: &SendRequest<'_>) -> Result<()> {
+        let mut raw = MaybeUninit::<ibv_send_wr>::uninit();
+        let raw = raw.as_mut_ptr();
+        let mut bad = MaybeUninit::uninit();
+        let with_immediate = request.opcode == ibv_wr_opcode::IBV_WR_RDMA_WRITE_WITH_IMM
+            || request.opcode == ibv_wr_opcode::IBV_WR_SEND_WITH_IMM;
+        // SAFETY: a provider reads the fields that the opcode uses, which are written here, and the
+        // entries; the other fields are integers, for which any bytes do. A live queue pair has a
+        // context with its operations.
         let returned = unsafe {
-            (*raw).wr_id = work.id;
-            (*raw).next = std::ptr::null_mut();
-            (*raw).sg_list = work.entries.as_ptr().cast_mut();
-            (*raw).num_sge = work.entries.len() as libc::c_int;
-            (*raw).opcode = work.opcode;
-            (*raw).send_flags = work.flags;
-            (*raw).imm_data_invalidated_rkey_union.imm_data = work.immediate.to_be();
-            match work.remote {
+            (*raw).wr_id = request.wr_id;
+            (*raw).next = core::ptr::null_mut();
+            (*raw).sg_list = request.entries.first;
+            (*raw).num_sge = request.entries.count;
+            (*raw).opcode = request.opcode;
+            (*raw).send_flags = request.flags;
+            if with_immediate {
+                (*raw).imm_data_invalidated_rkey_union.imm_data = request.immediate.to_be();
+            }
+            match request.remote {
                 Remote::Peer => {}
                 Remote::Memory { address, key } => {
                     (*raw).wr.rdma.remote_addr = address;
@@ -105,30 +147,61 @@ impl QueuePair {
                     (*raw).wr.ud.remote_qkey = key;
                 }
             }
-            let post = (*(*self.as_ptr()).context).ops.post_send.ok_or(Errno::EOPNOTSUPP)?;
-            post(self.as_ptr(), raw, &raw mut bad)
+            let post = (*(*self.as_ptr()).context).ops.post_send.ok_or_else(unsupported)?;
+            post(self.as_ptr(), raw, bad.as_mut_ptr())
         };
         Errno::check(returned)
     }
+}
 
+/// Where a receive is posted.
+#[derive(Clone, Copy)]
+pub(crate) enum ReceiveQueue {
+    Own(QueuePair),
+    Shared(SharedQueue),
+}
+
+impl ReceiveQueue {
     /// Posts one receive.
+    ///
+    /// # Safety
+    /// As `QueuePair::post_send`.
+    #[inline(always)]
+    pub(crate) unsafe fn post(self, wr_id: u64, entries: ScatterList<'_>) -> Result<()> {
+        let mut request = ibv_recv_wr {
+            wr_id,
+            next: core::ptr::null_mut(),
+            sg_list: entries.first,
+            num_sge: entries.count,
+        };
+        let mut bad = MaybeUninit::uninit();
+        // SAFETY: as in `post_send`; a live queue has a context with its operations.
+        let returned = unsafe {
+            match self {
+                ReceiveQueue::Shared(queue) => {
+                    let queue = queue.as_ptr();
+                    let post = (*(*queue).context).ops.post_srq_recv.ok_or_else(unsupported)?;
+                    post(queue, &raw mut request, bad.as_mut_ptr())
+                }
+                ReceiveQueue::Own(queue_pair) => {
+                    let queue_pair = queue_pair.as_ptr();
+                    let post = (*(*queue_pair).context).ops.post_recv.ok_or_else(unsupported)?;
+                    post(queue_pair, &raw mut request, bad.as_mut_ptr())
+                }
+            }
+        };
+        Errno::check(returned)
+    }
+}
+
+impl QueuePair {
+    /// Posts one receive to its own queue.
     ///
     /// # Safety
     /// As `post_send`.
     #[inline]
-    pub(crate) unsafe fn post_receive(self, id: u64, entries: &[ibv_sge]) -> Result<()> {
-        let mut request = ibv_recv_wr {
-            wr_id: id,
-            next: std::ptr::null_mut(),
-            sg_list: entries.as_ptr().cast_mut(),
-            num_sge: entries.len() as libc::c_int,
-        };
-        let mut bad = std::ptr::null_mut();
-        // SAFETY: as in `post_send`.
-        let returned = unsafe {
-            let post = (*(*self.as_ptr()).context).ops.post_recv.ok_or(Errno::EOPNOTSUPP)?;
-            post(self.as_ptr(), &raw mut request, &raw mut bad)
-        };
-        Errno::check(returned)
+    pub(crate) unsafe fn post_receive(self, wr_id: u64, entries: ScatterList<'_>) -> Result<()> {
+        // SAFETY: by contract.
+        unsafe { ReceiveQueue::Own(self).post(wr_id, entries) }
     }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Lists every struct of rdma-sys that C has under the same name, for tests/layout.rs.
 
 use std::fmt::Write as _;

@@ -1,38 +1,40 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! One connection to the daemon for one question.
 //!
-//! A connection is not kept: with one of its own each question can only get its own reply, needs no
-//! lock, cannot be disturbed by an earlier one that was given up, and means nothing to a fork's child.
-//! Connecting takes some microseconds, the question itself often a round trip through the fabric.
+//! Connections are not kept. On a connection of its own a question gets its own reply, not that of
+//! an earlier one that timed out, needs no lock, and is not shared with a child of fork. Connecting
+//! takes some microseconds, the question itself often a round trip through the fabric.
 //!
 //! # Safety
 //! System calls with buffers of this stack; descriptors are owned.
 #![allow(unsafe_code)]
 
 use super::message::{MAX_MESSAGE, announced_length};
-use crate::deadline::wait_ready;
-use crate::error::{Errno, Result};
+use base::address::RawAddress;
+use base::deadline::{Deadline, wait_ready};
+use base::errno::{Errno, Result};
+use base::fd::OwnedFd;
+use core::ffi::CStr;
+use core::time::Duration;
 use libc::{c_int, sockaddr_in, sockaddr_un, socklen_t};
-use std::fs::OpenOptions;
-use std::io::Read;
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
-use std::time::{Duration, Instant};
 
-/// Holds the number of a TCP port of this machine, where the daemon listens on one.
-const PORT_FILE: &str = "/run/ibacm.port";
+/// Where the daemon listens on TCP, its port.
+const PORT_FILE: &CStr = c"/run/ibacm.port";
 const SOCKET: &[u8] = b"/run/ibacm.sock";
 
-/// When a Unix socket has no place in its queue, nothing tells when it has one again.
+/// Between attempts while the queue of the Unix socket is full, which cannot be polled for.
 const QUEUE_PAUSE: Duration = Duration::from_millis(10);
 
 /// A connected socket that does not block.
 pub(super) struct Connection(OwnedFd);
 
 impl Connection {
-    pub(super) fn open(deadline: Instant) -> Result<Connection> {
+    pub(super) fn open(deadline: Deadline) -> Result<Connection> {
         match tcp_port() {
-            Some(port) => connect(&loopback(port), deadline).or_else(|_| connect_unix(deadline)),
+            Some(port) => {
+                connect(&loopback(port).into(), deadline).or_else(|_| connect_unix(deadline))
+            }
             None => connect_unix(deadline),
         }
     }
@@ -42,7 +44,7 @@ impl Connection {
         &self,
         question: &[u8],
         reply: &mut [u8; MAX_MESSAGE],
-        deadline: Instant,
+        deadline: Deadline,
     ) -> Result<usize> {
         let mut left = question;
         while !left.is_empty() {
@@ -59,25 +61,25 @@ impl Connection {
         }
     }
 
-    fn send(&self, bytes: &[u8], deadline: Instant) -> Result<usize> {
+    fn send(&self, bytes: &[u8], deadline: Deadline) -> Result<usize> {
         self.transfer(libc::POLLOUT, deadline, |fd| {
             // SAFETY: a live buffer. The daemon may be gone, which must not raise a signal.
             unsafe { libc::send(fd, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) }
         })
     }
 
-    fn receive(&self, bytes: &mut [u8], deadline: Instant) -> Result<usize> {
+    fn receive(&self, bytes: &mut [u8], deadline: Deadline) -> Result<usize> {
         self.transfer(libc::POLLIN, deadline, |fd| {
             // SAFETY: a live buffer.
             unsafe { libc::recv(fd, bytes.as_mut_ptr().cast(), bytes.len(), 0) }
         })
     }
 
-    /// Repeats a call until it moves something; ECONNRESET at the end of the stream.
+    /// Repeats a call until it transfers bytes; ECONNRESET at the end of the stream.
     fn transfer(
         &self,
         event: libc::c_short,
-        deadline: Instant,
+        deadline: Deadline,
         mut call: impl FnMut(c_int) -> isize,
     ) -> Result<usize> {
         let fd = self.0.as_raw_fd();
@@ -95,8 +97,8 @@ impl Connection {
     }
 }
 
-/// Signals do not end this wait: a signal is no reason to connect without a route.
-fn wait(fd: c_int, event: libc::c_short, deadline: Instant) -> Result<()> {
+/// Not ended by signals: a signal must not make a connection go without its route.
+fn wait(fd: c_int, event: libc::c_short, deadline: Deadline) -> Result<()> {
     loop {
         match wait_ready(fd, event, deadline) {
             Err(Errno::EINTR) => {}
@@ -105,17 +107,29 @@ fn wait(fd: c_int, event: libc::c_short, deadline: Instant) -> Result<()> {
     }
 }
 
-/// A port that is written into the port file, unless it is zero.
+/// The port in the port file, unless it is zero, or of a file that somebody else may have written: what
+/// listens there would choose our paths.
 fn tcp_port() -> Option<u16> {
     let mut text = [0; 16];
-    let mut file =
-        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(PORT_FILE).ok()?;
+    let file = OwnedFd::open(PORT_FILE, libc::O_RDONLY | libc::O_NONBLOCK).ok()?;
+    if !is_trusted(&file.status().ok()?) {
+        return None;
+    }
     let length = file.read(&mut text).ok()?;
     parse_port(&text[..length])
 }
 
+/// Of root or this user, and not to be written by others.
+fn is_trusted(file: &libc::stat) -> bool {
+    // SAFETY: no arguments.
+    let own = unsafe { libc::geteuid() };
+    (file.st_uid == 0 || file.st_uid == own)
+        && file.st_mode & libc::S_IFMT == libc::S_IFREG
+        && file.st_mode & libc::S_IWOTH == 0
+}
+
 fn parse_port(text: &[u8]) -> Option<u16> {
-    let text = std::str::from_utf8(text).ok()?.trim_start();
+    let text = core::str::from_utf8(text).ok()?.trim_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).map_or(text, |end| &text[..end]);
     digits.parse().ok().filter(|port| *port != 0)
 }
@@ -129,42 +143,23 @@ fn loopback(port: u16) -> sockaddr_in {
     }
 }
 
-fn connect_unix(deadline: Instant) -> Result<Connection> {
-    // SAFETY: integers and bytes: valid when zero.
-    let mut address: sockaddr_un = unsafe { MaybeUninit::zeroed().assume_init() };
-    address.sun_family = libc::AF_UNIX as u16;
-    for (place, byte) in address.sun_path.iter_mut().zip(SOCKET) {
-        *place = *byte as libc::c_char;
+fn connect_unix(deadline: Deadline) -> Result<Connection> {
+    let mut address = sockaddr_un { sun_family: libc::AF_UNIX as u16, sun_path: [0; 108] };
+    for (to, from) in address.sun_path.iter_mut().zip(SOCKET) {
+        *to = *from as libc::c_char;
     }
-    connect(&address, deadline)
+    connect(&address.into(), deadline)
 }
 
-/// A socket address of the C library's.
-trait Address {
-    const FAMILY: c_int;
-}
-
-impl Address for sockaddr_in {
-    const FAMILY: c_int = libc::AF_INET;
-}
-
-impl Address for sockaddr_un {
-    const FAMILY: c_int = libc::AF_UNIX;
-}
-
-fn connect<A: Address>(address: &A, deadline: Instant) -> Result<Connection> {
+fn connect(address: &RawAddress, deadline: Deadline) -> Result<Connection> {
     let kind = libc::SOCK_STREAM | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: no pointers.
-    let fd = unsafe { libc::socket(A::FAMILY, kind, 0) };
-    if fd < 0 {
-        return Err(Errno::last());
-    }
-    // SAFETY: a fresh descriptor that nobody else owns.
-    let socket = Connection(unsafe { OwnedFd::from_raw_fd(fd) });
+    let fd = unsafe { libc::socket(address.family(), kind, 0) };
+    let socket = Connection(OwnedFd::made(fd)?);
     loop {
-        let size = size_of::<A>() as socklen_t;
-        // SAFETY: an address of the given size.
-        if unsafe { libc::connect(fd, std::ptr::from_ref(address).cast(), size) } == 0 {
+        let length = address.length() as socklen_t;
+        // SAFETY: an address of the given length.
+        if unsafe { libc::connect(fd, address.as_ptr(), length) } == 0 {
             return Ok(socket);
         }
         match Errno::last() {
@@ -174,7 +169,7 @@ fn connect<A: Address>(address: &A, deadline: Instant) -> Result<Connection> {
                 wait(fd, libc::POLLOUT, deadline)?;
             }
             Errno::EINTR => {}
-            Errno::EAGAIN if Instant::now() < deadline => std::thread::sleep(QUEUE_PAUSE),
+            Errno::EAGAIN if !deadline.has_passed() => base::time::sleep(QUEUE_PAUSE),
             error => return Err(error),
         }
     }

@@ -1,25 +1,21 @@
-//! Questions to and replies of the daemon, by the layouts of `<infiniband/acm.h>`.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Questions to ibacm and its replies, by the layouts of `<infiniband/acm.h>`.
 //!
-//! Numbers are in the order of this machine, what is inside an address or path in network order. A
-//! reply comes from another process: nothing in it is believed before it was checked.
+//! Numbers are in host order, what is inside an address or path in network order. A reply comes
+//! from another process: everything in it is checked.
 
-use crate::types::{AF_IB, SocketAddress};
+use crate::types::{PathData, PathRecord, SocketAddress};
+use alloc::vec::Vec;
+use core::mem::size_of;
 use libc::{AF_INET, AF_INET6};
-
-const HEADER: usize = 16;
-const RECORD: usize = 72;
-const MAX_RECORDS: usize = 8;
-
-/// The longest message of either side.
-pub(super) const MAX_MESSAGE: usize = HEADER + MAX_RECORDS * RECORD;
-
-/// A record of a reply that holds a path has the size of a `struct ibv_path_data`.
-const INFO: usize = 64;
+use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 const VERSION: u8 = 1;
 const RESOLVE: u8 = 1;
 /// Daemons set further bits of a reply's operation, or not.
 const OPERATION_MASK: u8 = 0x0F;
+const SUCCESS: u8 = 0;
 
 const SOURCE: u32 = 1 << 0;
 const DESTINATION: u32 = 1 << 1;
@@ -32,45 +28,80 @@ const PATH: u16 = 0x10;
 /// Flags of a path that the kernel knows (`IBV_PATH_FLAG_…`).
 const PATH_FLAGS: u32 = 0x3F;
 
-/// Where the GIDs lie in a path record.
-const DGID: std::ops::Range<usize> = 8..24;
-const SGID: std::ops::Range<usize> = 24..40;
+/// `struct acm_hdr`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+struct Header {
+    version: u8,
+    operation: u8,
+    status: u8,
+    data: [u8; 3],
+    /// Of the whole message.
+    length: u16,
+    transaction: u64,
+}
 
-/// A path record as the subnet administrator packs it.
-pub(crate) type PathRecord = [u8; INFO];
+/// `struct acm_ep_addr_data`.
+#[repr(C)]
+#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable)]
+struct Record {
+    flags: u32,
+    kind: u16,
+    reserved: u16,
+    /// An address, from the first byte on, or a path.
+    info: [u8; 64],
+}
+
+const HEADER: usize = size_of::<Header>();
+const RECORD: usize = size_of::<Record>();
+const MAX_RECORDS: usize = 8;
+
+/// The longest message of either side.
+pub(super) const MAX_MESSAGE: usize = HEADER + MAX_RECORDS * RECORD;
+
+const _: () = assert!(HEADER == 16 && RECORD == 72);
 
 /// What to ask for: the path between two addresses.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Question<'a> {
+pub(crate) struct PathQuestion<'a> {
     pub(crate) source: Option<&'a SocketAddress>,
     pub(crate) destination: Option<&'a SocketAddress>,
-    /// Fields of a path that are wished for.
-    pub(crate) wish: Option<&'a PathRecord>,
-    /// Only what the daemon knows without asking around.
+    /// Fields of the path to look for.
+    pub(crate) hint: Option<&'a PathRecord>,
+    /// Only what the daemon knows without asking the fabric.
     pub(crate) no_delay: bool,
 }
 
-/// What a daemon told.
+/// What a daemon answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Reply {
+pub(crate) struct AcmReply {
     pub(super) transaction: u64,
-    /// Records of `struct ibv_path_data`, whole and in the daemon's order.
-    pub(crate) route: Vec<u8>,
+    /// In the daemon's order.
+    pub(crate) route: Vec<PathData>,
     pub(crate) source: Option<SocketAddress>,
 }
 
 /// A message that is being written.
-pub(super) struct Request {
-    bytes: [u8; MAX_MESSAGE],
-    length: usize,
+#[repr(C)]
+#[derive(IntoBytes, Immutable)]
+pub(super) struct AcmRequest {
+    header: Header,
+    records: [Record; MAX_RECORDS],
 }
 
-impl Request {
-    pub(super) fn new(question: &Question<'_>, transaction: u64) -> Request {
-        let mut request = Request { bytes: [0; MAX_MESSAGE], length: HEADER };
-        request.bytes[0] = VERSION;
-        request.bytes[1] = RESOLVE;
-        request.bytes[8..16].copy_from_slice(&transaction.to_ne_bytes());
+impl AcmRequest {
+    pub(super) fn new(question: &PathQuestion<'_>, transaction: u64) -> AcmRequest {
+        let mut request = AcmRequest {
+            header: Header {
+                version: VERSION,
+                operation: RESOLVE,
+                status: 0,
+                data: [0; 3],
+                length: HEADER as u16,
+                transaction,
+            },
+            records: FromZeros::new_zeroed(),
+        };
         let delay = if question.no_delay { NO_DELAY } else { 0 };
         if let Some((kind, host)) = question.source.and_then(ip) {
             request.push(SOURCE, kind, host);
@@ -79,34 +110,31 @@ impl Request {
             request.push(DESTINATION | delay, kind, host);
         }
         let (sgid, dgid) = (question.source.and_then(gid), question.destination.and_then(gid));
-        if question.wish.is_some() || sgid.is_some() || dgid.is_some() {
-            let mut path = question.wish.copied().unwrap_or([0; INFO]);
-            for (place, gid) in [(SGID, sgid), (DGID, dgid)] {
-                if let Some(gid) = gid {
-                    path[place].copy_from_slice(gid);
-                }
-            }
-            request.push(0, PATH, &path);
+        if question.hint.is_some() || sgid.is_some() || dgid.is_some() {
+            let mut path = question.hint.copied().unwrap_or(PathRecord::ZERO);
+            path.sgid = sgid.unwrap_or(path.sgid);
+            path.dgid = dgid.unwrap_or(path.dgid);
+            request.push(0, PATH, path.as_bytes());
         }
         request
     }
 
     fn push(&mut self, flags: u32, kind: u16, info: &[u8]) {
-        let record = &mut self.bytes[self.length..self.length + RECORD];
-        record[..4].copy_from_slice(&flags.to_ne_bytes());
-        record[4..6].copy_from_slice(&kind.to_ne_bytes());
-        record[8..8 + info.len()].copy_from_slice(info);
-        self.length += RECORD;
-        self.bytes[6..8].copy_from_slice(&(self.length as u16).to_ne_bytes());
+        let count = (usize::from(self.header.length) - HEADER) / RECORD;
+        let record = &mut self.records[count];
+        record.flags = flags;
+        record.kind = kind;
+        record.info[..info.len()].copy_from_slice(info);
+        self.header.length += RECORD as u16;
     }
 
     /// Nothing to look for.
     pub(super) fn is_empty(&self) -> bool {
-        self.length == HEADER
+        usize::from(self.header.length) == HEADER
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        &self.bytes[..self.length]
+        &self.as_bytes()[..usize::from(self.header.length)]
     }
 }
 
@@ -118,39 +146,44 @@ fn ip(address: &SocketAddress) -> Option<(u16, &[u8])> {
     }
 }
 
-fn gid(address: &SocketAddress) -> Option<&[u8]> {
-    (address.family() == AF_IB).then(|| address.host())
+fn gid(address: &SocketAddress) -> Option<[u8; 16]> {
+    address.as_ib().map(|ib| ib.sib_addr.sib_raw)
 }
 
-/// How long the message is whose first bytes these are; `None` while nobody can tell, or where the
-/// length is none of a message.
+/// How long the message is whose first bytes these are; `None` before its header is there, or where
+/// no message has that length.
 pub(super) fn announced_length(bytes: &[u8]) -> Option<usize> {
-    let length = usize::from(u16_at(bytes.get(..HEADER)?, 6)?);
+    let (header, _) = Header::read_from_prefix(bytes).ok()?;
+    let length = usize::from(header.length);
     (HEADER..=MAX_MESSAGE).contains(&length).then_some(length)
 }
 
 /// Reads a whole reply. `None` where it reports an error or is none.
-pub(super) fn parse_reply(bytes: &[u8]) -> Option<Reply> {
+pub(super) fn parse_reply(bytes: &[u8]) -> Option<AcmReply> {
     let length = announced_length(bytes)?;
-    let success = 0;
-    let [VERSION, operation, status, ..] = *bytes else { return None };
-    let whole = bytes.len() == length && (length - HEADER).is_multiple_of(RECORD);
-    if operation & OPERATION_MASK != RESOLVE || status != success || !whole {
+    let (header, records) = Header::read_from_prefix(bytes).ok()?;
+    let records = records.chunks_exact(RECORD);
+    let is_whole = bytes.len() == length && records.remainder().is_empty();
+    let is_answer = header.version == VERSION
+        && header.operation & OPERATION_MASK == RESOLVE
+        && header.status == SUCCESS;
+    if !is_whole || !is_answer {
         return None;
     }
-    let mut reply = Reply { transaction: u64_at(bytes, 8)?, route: Vec::new(), source: None };
-    reply.route.try_reserve_exact(length - HEADER).ok()?;
-    for record in bytes[HEADER..].chunks_exact(RECORD) {
-        let (flags, kind, info) = (u32_at(record, 0)?, u16_at(record, 4)?, &record[8..]);
+    let mut reply = AcmReply { transaction: header.transaction, route: Vec::new(), source: None };
+    reply.route.try_reserve_exact(records.len()).ok()?;
+    for record in records {
+        let Record { flags, kind, info, .. } = Record::read_from_bytes(record).ok()?;
         match kind {
-            // A path to nowhere is none.
-            PATH if flags & !PATH_FLAGS == 0 && info[DGID] != [0; 16] => {
-                reply.route.extend_from_slice(&flags.to_ne_bytes());
-                reply.route.extend_from_slice(&[0; 4]);
-                reply.route.extend_from_slice(info);
+            PATH if flags & !PATH_FLAGS == 0 => {
+                let record: PathRecord = zerocopy::transmute!(info);
+                // A path to nowhere is none.
+                if record.dgid != [0; 16] {
+                    reply.route.push(PathData { flags, reserved: 0, record });
+                }
             }
             IPV4 | IPV6 if flags & SOURCE != 0 && reply.source.is_none() => {
-                reply.source = address(kind, info);
+                reply.source = address(kind, &info);
             }
             _ => {}
         }
@@ -165,36 +198,32 @@ pub fn fuzz_acm_reply(bytes: &[u8]) {
     assert!(announced.is_none_or(|length| (HEADER..=MAX_MESSAGE).contains(&length)));
     let Some(reply) = parse_reply(bytes) else { return };
     assert_eq!(announced, Some(bytes.len()));
-    // Whole records, none of them made up.
-    assert!(reply.route.len().is_multiple_of(RECORD) && reply.route.len() <= bytes.len() - HEADER);
+    // None of them made up.
+    assert!(reply.route.len() <= (bytes.len() - HEADER) / RECORD);
 }
 
 /// An address with port 0; `None` for the wildcard.
 fn address(kind: u16, info: &[u8]) -> Option<SocketAddress> {
-    let (family, at, size, length) =
-        if kind == IPV4 { (AF_INET, 4, 4, 16) } else { (AF_INET6, 8, 16, 28) };
-    let mut bytes = [0; 28];
-    bytes[..2].copy_from_slice(&(family as u16).to_ne_bytes());
-    bytes[at..at + size].copy_from_slice(&info[..size]);
-    let known = info[..size].iter().any(|byte| *byte != 0);
-    known.then(|| SocketAddress::from_bytes(&bytes[..length])).flatten()
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    let family = if kind == IPV4 { AF_INET } else { AF_INET6 };
+    SocketAddress::of_host(family, info).filter(|address| !address.is_wildcard())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::AF_IB;
+
+    fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+        Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+    }
+
+    fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+        Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+    }
+
+    fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+        Some(u64::from_ne_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
+    }
 
     fn ipv4(last: u8) -> Option<SocketAddress> {
         address(IPV4, &[10, 9, 0, last])
@@ -211,8 +240,8 @@ mod tests {
     }
 
     fn path(dgid: u8) -> Vec<u8> {
-        let mut path = vec![0; INFO];
-        path[DGID][15] = dgid;
+        let mut path = vec![0; 64];
+        path[8 + 15] = dgid;
         path
     }
 
@@ -228,13 +257,13 @@ mod tests {
     #[test]
     fn question_about_ip_addresses_has_a_record_for_each() {
         let (source, destination) = (ipv4(1), ipv4(2));
-        let question = Question {
+        let question = PathQuestion {
             source: source.as_ref(),
             destination: destination.as_ref(),
             no_delay: true,
-            wish: None,
+            hint: None,
         };
-        let request = Request::new(&question, 9);
+        let request = AcmRequest::new(&question, 9);
         let bytes = request.bytes();
         assert_eq!(bytes.len(), HEADER + 2 * RECORD);
         assert_eq!(announced_length(bytes), Some(bytes.len()));
@@ -243,7 +272,7 @@ mod tests {
         assert_eq!(bytes[24..28], [10, 9, 0, 1]);
         assert_eq!(u32_at(bytes, 88), Some(DESTINATION | NO_DELAY));
         assert_eq!(bytes[96..100], [10, 9, 0, 2]);
-        assert!(Request::new(&Question::default(), 1).is_empty());
+        assert!(AcmRequest::new(&PathQuestion::default(), 1).is_empty());
     }
 
     #[test]
@@ -252,17 +281,18 @@ mod tests {
         bytes[..2].copy_from_slice(&(AF_IB as u16).to_ne_bytes());
         bytes[8..24].copy_from_slice(&[0xAB; 16]);
         let destination = SocketAddress::from_bytes(&bytes);
-        let wish = [0x11; INFO];
-        let question = Question {
+        let hint = zerocopy::transmute!([0x11_u8; 64]);
+        let question = PathQuestion {
             destination: destination.as_ref(),
-            wish: Some(&wish),
-            ..Question::default()
+            hint: Some(&hint),
+            ..PathQuestion::default()
         };
-        let request = Request::new(&question, 0);
+        let request = AcmRequest::new(&question, 0);
         let record = &request.bytes()[HEADER..];
         assert_eq!((record.len(), u16_at(record, 4)), (RECORD, Some(PATH)));
-        assert_eq!(record[8..][DGID], [0xAB; 16]);
-        assert_eq!(record[8..][SGID], [0x11; 16]);
+        // Destination and source GID, after flags, kind and service id.
+        assert_eq!(record[16..32], [0xAB; 16]);
+        assert_eq!(record[32..48], [0x11; 16]);
     }
 
     #[test]
@@ -275,12 +305,12 @@ mod tests {
         ]));
         let Some(reply) = reply else { unreachable!("a good reply") };
         assert_eq!(reply.transaction, 7);
-        assert_eq!(reply.route.len(), 2 * RECORD);
+        assert_eq!(reply.route.len(), 2);
         let mut expected = 0x2B_u32.to_ne_bytes().to_vec();
         expected.extend([0; 4]);
         expected.extend(path(1));
-        assert_eq!(reply.route[..RECORD], expected);
-        assert_eq!(u32_at(&reply.route, RECORD), Some(0x0A));
+        assert_eq!(reply.route[0].as_bytes(), expected);
+        assert_eq!(reply.route[1].flags, 0x0A);
         assert_eq!(reply.source, ipv4(7));
     }
 
@@ -345,8 +375,7 @@ mod tests {
                 bytes[6..8].copy_from_slice(&length.to_ne_bytes());
             }
             if let Some(reply) = parse_reply(&bytes) {
-                assert!(reply.route.len() <= MAX_RECORDS * RECORD);
-                assert!(reply.route.len().is_multiple_of(RECORD));
+                assert!(reply.route.len() <= MAX_RECORDS);
             }
         }
     }

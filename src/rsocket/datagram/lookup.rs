@@ -1,72 +1,76 @@
-//! The search for a way to a peer: address and route, each step when the event of the one before
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The search for a route to a peer: address and route, each step when the event of the one before
 //! arrives, and then an address handle. On Ethernet it carries a global routing header.
 
-use super::Datagram;
-use super::peers::{Key, key};
-use crate::counted::{Counted, Weak};
-use crate::error::{Errno, Result};
-use crate::event;
-use crate::lock::Mutex;
+use super::peers::{PeerKey, key};
+use super::state::Datagram;
+use crate::cm::event;
 use crate::rsocket::owned_id::OwnedId;
-use crate::rsocket::service;
-use crate::rsocket::socket::{self, Socket};
+use crate::rsocket::service::{self, Handler};
 use crate::types::*;
 use crate::verbs::{AddressHandle, ProtectionDomain};
+use base::arc::{Arc, Weak};
+use base::deadline::Deadline;
+use base::errno::{Errno, Result};
+use base::fd::RawFd;
+use base::lock::Mutex;
+use base::time::Instant;
+use core::time::Duration;
 use rdma_sys::{ibv_ah_attr, ibv_gid, ibv_global_route};
-use std::os::fd::RawFd;
 
 /// Limit of each step.
 const TIMEOUT_MS: i32 = 2000;
+/// Of both steps: an answer that does not come by then is not waited for.
+const LIMIT: Duration = Duration::from_secs(5);
 /// What the kernel's route has no opinion on.
 const HOP_LIMIT: u8 = 64;
 const FLOW_LABEL: u32 = 0x000F_FFFF;
 const PATH_BITS: u8 = 0x7F;
 
 /// See the module text.
-pub(crate) struct Lookup {
+pub(super) struct Lookup {
     fd: RawFd,
     id: OwnedId,
     socket: Weak<Datagram>,
-    peer: Key,
+    peer: PeerKey,
     /// The socket's, only to compare.
     domain: usize,
     is_done: Mutex<bool>,
 }
 
 impl Lookup {
-    /// Starts the search; the socket hears of its end.
+    /// Starts the search, which ends with a call of `Datagram::found`.
     pub(super) fn start(
-        socket: &Counted<Datagram>,
+        socket: &Arc<Datagram>,
         local: &SocketAddress,
         peer: &SocketAddress,
         domain: ProtectionDomain,
     ) -> Result<()> {
         let id = OwnedId::for_datagrams()?;
         let fd = id.channel().file().fd()?;
-        crate::rsocket::descriptor::set_non_blocking(fd)?;
-        let lookup = Counted::try_new(Lookup {
+        let lookup = Arc::try_new(Lookup {
             fd,
             id,
-            socket: Counted::downgrade(socket),
+            socket: Arc::downgrade(socket),
             peer: key(peer),
             domain: domain.as_ptr().addr(),
             is_done: Mutex::new(false),
         })?;
         let service = service::get()?;
-        socket::enter(fd, Socket::Lookup(Counted::clone(&lookup)))?;
+        service.watch(fd, Arc::clone(&lookup))?;
         let started = service
-            .watch(fd)
+            .call_at(Instant::now() + LIMIT, fd)
             .and_then(|()| lookup.id.resolve_address(Some(&local.with_port(0)), peer, TIMEOUT_MS));
         if started.is_err() {
-            drop(socket::leave(fd));
+            service::forget(fd, &*lookup);
         }
         started
     }
 
-    /// Only the service thread calls this.
-    pub(crate) fn take_events(&self) {
+    fn take_events(&self) {
         let file = self.id.file();
-        while let Ok(message) = event::next(&file, None) {
+        while let Ok(message) = event::next(&file, Deadline::Never) {
             let step = match message.event() {
                 RDMA_CM_EVENT_ADDR_RESOLVED => self.id.resolve_route(TIMEOUT_MS).map(|()| None),
                 RDMA_CM_EVENT_ROUTE_RESOLVED => self.make_handle().map(Some),
@@ -74,19 +78,19 @@ impl Lookup {
             };
             match step {
                 Ok(None) => {}
-                Ok(Some(handle)) => return self.end(Counted::try_new(handle).ok()),
+                Ok(Some(handle)) => return self.end(Arc::try_new(handle).ok()),
                 Err(_) => return self.end(None),
             }
         }
     }
 
-    fn end(&self, handle: Option<Counted<AddressHandle>>) {
-        if !std::mem::replace(&mut *self.is_done.lock(), true) {
+    fn end(&self, handle: Option<Arc<AddressHandle>>) {
+        if !core::mem::replace(&mut *self.is_done.lock(), true) {
             if let Some(socket) = self.socket.upgrade() {
                 socket.found(&self.peer, handle);
             }
         }
-        drop(socket::leave(self.fd));
+        service::forget(self.fd, self);
     }
 
     fn make_handle(&self) -> Result<AddressHandle> {
@@ -117,8 +121,8 @@ impl Lookup {
                 attr.grh.hop_limit = HOP_LIMIT;
             }
         }
-        // The socket and its domain may be gone; this id's own binding keeps the device's domain, which is
-        // the same one unless the route leads over another device.
+        // The socket and its domain may be gone; this id's own binding keeps the device's domain,
+        // which is the same one unless the route leads over another device.
         let domain = self.id.domain()?;
         if domain.as_ptr().addr() != self.domain {
             return Err(Errno::EHOSTUNREACH);
@@ -127,8 +131,22 @@ impl Lookup {
     }
 }
 
+impl Handler for Arc<Lookup> {
+    fn on_readable(&self) {
+        self.take_events();
+    }
+
+    fn on_timer(&self) {
+        self.end(None);
+    }
+
+    fn identity(&self) -> *const () {
+        core::ptr::from_ref(&**self).cast()
+    }
+}
+
 impl Drop for Lookup {
     fn drop(&mut self) {
-        service::forget(self.fd);
+        service::forget(self.fd, self);
     }
 }

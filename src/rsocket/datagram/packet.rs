@@ -1,135 +1,204 @@
-//! Headers of datagrams, over UDP and over the device. What is read here anybody may have sent.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The datagram protocol: headers over UDP and over the device. Pure. What is decoded here anybody
+//! may have sent.
 
 use crate::types::SocketAddress;
+use core::mem::size_of;
 use libc::{AF_INET, AF_INET6};
+use zerocopy::network_endian::U32;
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// Bytes of a slot, header included.
 pub(crate) const SLOT: usize = 2048;
 const TAG: u32 = 0x5555_5555;
-const UDP_V4: usize = 16;
-const UDP_V6: usize = 28;
-const SLOT_V4: usize = 8;
-const SLOT_V6: usize = 24;
 const QUEUE_PAIR: u32 = 0x00FF_FFFF;
+const DATA: u8 = 0;
+const CONTROL: u8 = 7;
+
+macro_rules! header {
+    ($(#[$meta:meta])* $name:ident, $size:literal { $($field:ident: $type:ty),* $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout, Unaligned)]
+        #[repr(C)]
+        struct $name { $($field: $type),* }
+        const _: () = assert!(size_of::<$name>() == $size);
+    };
+}
+
+header!(
+    /// How every UDP packet begins.
+    UdpStart, 12 { tag: U32, version: u8, kind: u8, length: u8, reserved: u8, queue_pair: U32 }
+);
+header!(
+    /// With the address that the packet is sent to.
+    UdpV4, 16 { start: UdpStart, target: [u8; 4] }
+);
+header!(UdpV6, 28 { start: UdpStart, target: [u8; 16] });
+
+header!(
+    /// Before each datagram in a slot: where it comes from, as it stands in a socket address.
+    SlotV4, 8 { version: u8, length: u8, port: [u8; 2], address: [u8; 4] }
+);
+header!(SlotV6, 24 {
+    version: u8, length: u8, port: [u8; 2], flow_info: [u8; 4], address: [u8; 16],
+});
+
+header!(
+    /// `struct sockaddr_in`.
+    AddressV4, 16 { family: [u8; 2], port: [u8; 2], address: [u8; 4], padding: [u8; 8] }
+);
+header!(
+    /// `struct sockaddr_in6`.
+    AddressV6, 28 {
+        family: [u8; 2], port: [u8; 2], flow_info: [u8; 4], address: [u8; 16], scope: [u8; 4],
+    }
+);
 
 /// What a UDP packet is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
-    /// A datagram, for want of a better way.
+pub(crate) enum PacketKind {
+    /// A datagram that cannot go over the device.
     Data,
-    /// Only tells the sender's queue pair.
+    /// Only names the sender's queue pair.
     Control,
 }
 
 /// The header of a UDP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UdpHeader {
-    pub(crate) operation: Operation,
+    pub(crate) kind: PacketKind,
     /// Number of the sender's queue pair, zero for none.
     pub(crate) queue_pair: u32,
     pub(crate) length: usize,
+    host: [u8; 16],
+}
+
+impl UdpHeader {
+    /// The address that it names: where it was sent to, or, of the C library, where it comes from.
+    pub(crate) fn host(&self) -> &[u8] {
+        let length = self.length.saturating_sub(size_of::<UdpStart>());
+        self.host.get(..length).unwrap_or_default()
+    }
+
+    /// Whether it names that address, which may be an IPv4 address of an IPv6 socket.
+    pub(crate) fn names(&self, address: &SocketAddress) -> bool {
+        const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
+        let (host, known) = (self.host(), address.host());
+        host == known || known.strip_prefix(&MAPPED) == Some(host)
+    }
 }
 
 /// A header with its length; the rest of the bytes is not sent.
-pub(crate) struct Encoded {
-    bytes: [u8; UDP_V6],
+pub(crate) struct EncodedHeader {
+    bytes: [u8; size_of::<UdpV6>()],
     length: usize,
 }
 
-impl Encoded {
+impl EncodedHeader {
+    fn of<T: IntoBytes + Immutable>(header: &T) -> EncodedHeader {
+        let mut bytes = [0; size_of::<UdpV6>()];
+        // No header is longer.
+        let _ = header.write_to_prefix(&mut bytes);
+        EncodedHeader { bytes, length: size_of::<T>() }
+    }
+
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
 }
 
-fn is_v6(address: &SocketAddress) -> bool {
-    address.family() == AF_INET6
+/// Reads an address as that of a family; zeros where it has another one.
+fn fields<T: FromBytes>(address: &SocketAddress) -> T {
+    T::read_from_prefix(address.bytes()).map_or_else(|_| T::new_zeroed(), |(fields, _)| fields)
 }
 
 /// The header of a UDP packet to `target`.
-pub(crate) fn encode_udp(operation: Operation, queue_pair: u32, target: &SocketAddress) -> Encoded {
-    let mut bytes = [0; UDP_V6];
-    let raw = target.bytes();
-    let (version, length, address) =
-        if is_v6(target) { (6, UDP_V6, &raw[8..24]) } else { (4, UDP_V4, &raw[4..8]) };
-    bytes[..4].copy_from_slice(&TAG.to_be_bytes());
-    bytes[4] = version;
-    bytes[5] = match operation {
-        Operation::Data => 0,
-        Operation::Control => 7,
+pub(crate) fn encode_udp(
+    kind: PacketKind,
+    queue_pair: u32,
+    target: &SocketAddress,
+) -> EncodedHeader {
+    let start = |version, length: usize| UdpStart {
+        tag: TAG.into(),
+        version,
+        kind: match kind {
+            PacketKind::Data => DATA,
+            PacketKind::Control => CONTROL,
+        },
+        length: length as u8,
+        reserved: 0,
+        queue_pair: (queue_pair & QUEUE_PAIR).into(),
     };
-    bytes[6] = length as u8;
-    bytes[8..12].copy_from_slice(&(queue_pair & QUEUE_PAIR).to_be_bytes());
-    bytes[12..length].copy_from_slice(address);
-    Encoded { bytes, length }
+    if target.family() == AF_INET6 {
+        let start = start(6, size_of::<UdpV6>());
+        EncodedHeader::of(&UdpV6 { start, target: fields::<AddressV6>(target).address })
+    } else {
+        let start = start(4, size_of::<UdpV4>());
+        EncodedHeader::of(&UdpV4 { start, target: fields::<AddressV4>(target).address })
+    }
 }
 
 pub(crate) fn decode_udp(packet: &[u8]) -> Option<UdpHeader> {
-    let start: &[u8; 12] = packet.first_chunk()?;
-    let word = |at: usize| {
-        let mut raw = [0; 4];
-        raw.copy_from_slice(&start[at..at + 4]);
-        u32::from_be_bytes(raw)
-    };
-    let length = match start[4] {
-        4 => UDP_V4,
-        6 => UDP_V6,
+    let (start, _) = UdpStart::ref_from_prefix(packet).ok()?;
+    let length = match start.version {
+        4 => size_of::<UdpV4>(),
+        6 => size_of::<UdpV6>(),
         _ => return None,
     };
-    if word(0) != TAG || usize::from(start[6]) != length || packet.len() < length {
+    let is_valid = start.tag.get() == TAG && usize::from(start.length) == length;
+    if !is_valid || start.reserved != 0 || start.queue_pair.get() & !QUEUE_PAIR != 0 {
         return None;
     }
-    let operation = match start[5] {
-        0 => Operation::Data,
-        7 => Operation::Control,
+    let named = packet.get(size_of::<UdpStart>()..length)?;
+    let mut host = [0; 16];
+    host.get_mut(..named.len())?.copy_from_slice(named);
+    let kind = match start.kind {
+        DATA => PacketKind::Data,
+        CONTROL => PacketKind::Control,
         _ => return None,
     };
-    Some(UdpHeader { operation, queue_pair: word(8) & QUEUE_PAIR, length })
+    Some(UdpHeader { kind, queue_pair: start.queue_pair.get(), length, host })
 }
 
 /// The header of a datagram from `source`, in its slot.
-pub(crate) fn encode_slot(source: &SocketAddress) -> Encoded {
-    let mut bytes = [0; UDP_V6];
-    let raw = source.bytes();
-    let length = if is_v6(source) {
-        bytes[0] = 6;
-        bytes[2..4].copy_from_slice(&raw[2..4]);
-        bytes[4..24].copy_from_slice(&raw[4..24]);
-        SLOT_V6
+pub(crate) fn encode_slot(source: &SocketAddress) -> EncodedHeader {
+    if source.family() == AF_INET6 {
+        let AddressV6 { port, flow_info, address, .. } = fields(source);
+        let length = size_of::<SlotV6>() as u8;
+        EncodedHeader::of(&SlotV6 { version: 6, length, port, flow_info, address })
     } else {
-        bytes[0] = 4;
-        bytes[2..8].copy_from_slice(&raw[2..8]);
-        SLOT_V4
-    };
-    bytes[1] = length as u8;
-    Encoded { bytes, length }
+        let AddressV4 { port, address, .. } = fields(source);
+        EncodedHeader::of(&SlotV4 { version: 4, length: size_of::<SlotV4>() as u8, port, address })
+    }
 }
 
 /// The sender of a datagram and the length of its header.
 pub(crate) fn decode_slot(slot: &[u8]) -> Option<(SocketAddress, usize)> {
+    let family = |family: i32| (family as u16).to_ne_bytes();
     let (version, length) = (*slot.first()?, usize::from(*slot.get(1)?));
-    let mut raw = [0; 28];
-    let size = match (version, length) {
-        (4, SLOT_V4) if slot.len() >= SLOT_V4 => {
-            raw[..2].copy_from_slice(&(AF_INET as u16).to_ne_bytes());
-            raw[2..8].copy_from_slice(&slot[2..SLOT_V4]);
-            16
+    let address = match version {
+        4 if length == size_of::<SlotV4>() => {
+            let (&SlotV4 { port, address, .. }, _) = SlotV4::ref_from_prefix(slot).ok()?;
+            let address = AddressV4 { family: family(AF_INET), port, address, padding: [0; 8] };
+            SocketAddress::from_bytes(address.as_bytes())?
         }
-        (6, SLOT_V6) if slot.len() >= SLOT_V6 => {
-            raw[..2].copy_from_slice(&(AF_INET6 as u16).to_ne_bytes());
-            raw[2..4].copy_from_slice(&slot[2..4]);
-            raw[4..24].copy_from_slice(&slot[4..SLOT_V6]);
-            28
+        6 if length == size_of::<SlotV6>() => {
+            let (&SlotV6 { port, flow_info, address, .. }, _) =
+                SlotV6::ref_from_prefix(slot).ok()?;
+            let scope = [0; 4];
+            let address = AddressV6 { family: family(AF_INET6), port, flow_info, address, scope };
+            SocketAddress::from_bytes(address.as_bytes())?
         }
         _ => return None,
     };
-    Some((SocketAddress::from_bytes(&raw[..size])?, length))
+    Some((address, length))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::random::Random;
     use super::*;
+    use base::random::Random;
 
     fn address(family: i32) -> Option<SocketAddress> {
         let mut raw: Vec<u8> = (0..28).collect();
@@ -142,15 +211,40 @@ mod tests {
     fn udp_headers_come_back() {
         for (family, length) in [(AF_INET, 16), (AF_INET6, 28)] {
             let Some(target) = address(family) else { continue };
-            for operation in [Operation::Data, Operation::Control] {
-                let encoded = encode_udp(operation, 0xFF12_3456, &target);
-                let header = UdpHeader { operation, queue_pair: 0x12_3456, length };
-                assert_eq!(decode_udp(encoded.bytes()), Some(header));
+            for kind in [PacketKind::Data, PacketKind::Control] {
+                let encoded = encode_udp(kind, 0xFF12_3456, &target);
+                let Some(header) = decode_udp(encoded.bytes()) else { unreachable!("it is one") };
+                assert_eq!((header.kind, header.queue_pair), (kind, 0x12_3456));
+                assert_eq!((header.length, header.host()), (length, target.host()));
+                assert!(header.names(&target) && !header.names(&SocketAddress::any(family)));
                 for short in 0..length {
                     assert_eq!(decode_udp(&encoded.bytes()[..short]), None);
                 }
             }
         }
+    }
+
+    #[test]
+    fn what_no_rsocket_sends_is_no_header() {
+        let Some(target) = address(AF_INET) else { return };
+        let encoded = encode_udp(PacketKind::Data, 5, &target);
+        // The reserved byte, and the upper bits of the number.
+        for index in [7, 8] {
+            let mut bytes = encoded.bytes().to_vec();
+            bytes[index] = 1;
+            assert_eq!(decode_udp(&bytes), None);
+        }
+    }
+
+    #[test]
+    fn a_mapped_address_is_named_by_its_ipv4_address() {
+        let mut host = [0; 16];
+        host[10..].copy_from_slice(&[0xFF, 0xFF, 10, 9, 0, 1]);
+        let [mapped, bare] = [(AF_INET6, &host[..]), (AF_INET, &host[12..])]
+            .map(|(family, host)| SocketAddress::of_host(family, host));
+        let (Some(mapped), Some(bare)) = (mapped, bare) else { unreachable!("both are") };
+        let header = decode_udp(encode_udp(PacketKind::Data, 5, &bare).bytes());
+        assert!(header.is_some_and(|header| header.names(&mapped) && header.names(&bare)));
     }
 
     #[test]

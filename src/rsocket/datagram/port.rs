@@ -1,38 +1,45 @@
-//! The device side of a datagram rsocket at one local address: a UD queue pair with slots to send from
-//! and to receive into. Sends complete in a queue of their own, so that who waits for a datagram is not
-//! woken by what it sent itself.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The device side of a datagram rsocket at one local address: a UD queue pair with slots to send
+//! from and to receive into. Sends complete in a queue of their own, so that a thread that waits
+//! for a datagram is not woken by what it sent itself.
 //!
 //! # Safety
 //! Posts work on regions that are dropped after the queue pair.
 #![allow(unsafe_code)]
 
+use super::ancillary::{self, ROUTE_HEADER};
 use super::packet::SLOT;
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use crate::memory::try_collect;
-use crate::qp;
-use crate::rsocket::armed::Armed;
-use crate::rsocket::epoll::Epoll;
-use crate::rsocket::owned_id::OwnedId;
-use crate::rsocket::region::Region;
+use super::slots::Slots;
+use crate::cm::channel::Channel;
+use crate::cm::qp;
+use crate::rsocket::owned_id::SoleId;
+use crate::rsocket::wait::cq_notify::NotifyState;
 use crate::types::{RDMA_UDP_QKEY, SocketAddress};
 use crate::verbs::{
-    AddressHandle, Completion, CompletionQueue, Context, ProtectionDomain, QueuePair, Remote, Room,
-    Work,
+    AddressHandle, Completion, CompletionQueue, ProtectionDomain, QueuePair, Remote, Room,
+    SendRequest,
 };
-use crate::verbs_ext::LOCAL;
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use base::arc::Arc;
+use base::errno::{Errno, Result};
+use base::fd::RawFd;
+use base::memory::try_reserve;
+use core::mem::MaybeUninit;
 use rdma_sys::{ibv_qp_init_attr, ibv_qp_type, ibv_wc_status, ibv_wr_opcode};
-use std::mem::MaybeUninit;
-use std::os::fd::RawFd;
 
-/// Room for the global routing header before each received datagram.
-const ROUTE_HEADER: usize = 40;
 const STRIDE: usize = (SLOT + ROUTE_HEADER).next_multiple_of(64);
 const BATCH: usize = 16;
 
-/// A received datagram that still lies in its slot.
+/// Slots that a port begins with, to send from and to receive into. It gets more with use: as many
+/// as a kernel's socket would hold small datagrams are there at once.
+const FIRST_SENDS: u32 = 64;
+const FIRST_RECEIVES: u32 = 256;
+
+/// A received datagram that is still in its slot.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Arrival {
+pub(super) struct ReceivedSlot {
     pub(super) slot: u32,
     pub(super) length: usize,
 }
@@ -40,40 +47,48 @@ pub(super) struct Arrival {
 /// See the module text.
 pub(super) struct Port {
     queue_pair: QueuePair,
-    arrivals: Events,
-    departures: Events,
-    group: Epoll,
-    receive: Region,
-    send: Region,
+    // Its events come by the channel of `receives`, which is dropped after it.
+    sends: Completions,
+    receives: Completions,
+    /// Of both queues.
+    event_fd: RawFd,
+    receive: Slots,
+    send: Slots,
+    /// Slots with datagrams that are not read yet.
+    held: u32,
     local: SocketAddress,
+    /// Of its interface; 0 until somebody asks.
+    interface: u32,
     /// Header and data together are not longer than this.
     longest: usize,
     free: Vec<u32>,
-    /// Handles of datagrams on their way.
-    in_use: Vec<Option<Counted<AddressHandle>>>,
+    /// Handles of sends that have not completed.
+    in_use: Vec<Option<Arc<AddressHandle>>>,
     // The last to go: it keeps the device and its domain.
-    id: OwnedId,
+    id: SoleId,
+    _channel: Arc<Box<Channel>>,
 }
 
 impl Port {
     /// ENODEV where the address belongs to no device.
     pub(super) fn open(local: &SocketAddress, (to_send, to_receive): (u32, u32)) -> Result<Port> {
-        let id = OwnedId::for_datagrams()?;
+        let (id, channel) = SoleId::for_device()?;
         id.bind_anywhere(local)?;
         let context = id.context().map_err(|_| Errno::ENODEV)?;
         let domain = id.domain()?;
         let mtu = context.query_port(id.port_num())?.active_mtu;
-        let receive = Region::map(domain, to_receive as usize * STRIDE, LOCAL)?;
-        let send = Region::map(domain, to_send as usize * SLOT, LOCAL)?;
-        let arrivals = Events::create(context, to_receive)?;
-        let departures = Events::create(context, to_send)?;
-        let free = try_collect(0..to_send)?.into_vec();
-        let in_use = try_collect((0..to_send).map(|_| None))?.into_vec();
-        let group = Epoll::group([arrivals.fd, departures.fd].into_iter())?;
+        let receive = Slots::new(STRIDE, FIRST_RECEIVES, to_receive);
+        let send = Slots::new(SLOT, FIRST_SENDS, to_send);
+        let receives = CompletionQueue::create(context, to_receive, core::ptr::null_mut())?;
+        let event_fd = receives.event_fd()?;
+        // In this order: what fails from here on ends `sends` before the channel of both.
+        let receives = Completions::of(receives);
+        let sends = CompletionQueue::create_beside(&receives.queue, context, to_send)?;
+        let sends = Completions::of(sends);
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
-        attr.send_cq = departures.queue.as_ptr();
-        attr.recv_cq = arrivals.queue.as_ptr();
+        attr.send_cq = sends.queue.as_ptr();
+        attr.recv_cq = receives.queue.as_ptr();
         attr.qp_type = ibv_qp_type::IBV_QPT_UD;
         attr.sq_sig_all = 1;
         attr.cap.max_send_wr = to_send;
@@ -83,24 +98,46 @@ impl Port {
         // SAFETY: live queues of the id's device and its domain.
         unsafe { qp::create(&id, domain.as_ptr(), &mut attr) }?;
         let queue_pair = id.queue_pair().map(|pinned| *pinned).ok_or(Errno::EINVAL)?;
-        let port = Port {
+        let mut port = Port {
             queue_pair,
-            arrivals,
-            departures,
-            group,
+            sends,
+            receives,
+            event_fd,
             receive,
             send,
+            held: 0,
             local: *local,
+            interface: 0,
             // Sizes of the enumeration: 1 is 256 bytes, each next one twice as much.
             longest: SLOT.min(128 << mtu.min(5)),
-            free,
-            in_use,
+            free: Vec::new(),
+            in_use: Vec::new(),
             id,
+            _channel: channel,
         };
-        for slot in 0..to_receive {
-            port.post_receive(slot)?;
-        }
+        port.grow_receives()?;
+        port.grow_sends()?;
         Ok(port)
+    }
+
+    /// Twice as many slots to receive into, or as many as there may be.
+    fn grow_receives(&mut self) -> Result<()> {
+        for slot in self.receive.grow(self.id.domain()?)? {
+            self.post_receive(slot)?;
+        }
+        Ok(())
+    }
+
+    /// As `grow_receives`, to send from.
+    fn grow_sends(&mut self) -> Result<()> {
+        let most = self.send.after_growth() as usize;
+        let (free, all) = (self.free.len(), self.in_use.len());
+        try_reserve(&mut self.free, most.saturating_sub(free))?;
+        try_reserve(&mut self.in_use, most.saturating_sub(all))?;
+        let fresh = self.send.grow(self.id.domain()?)?;
+        self.in_use.extend(fresh.clone().map(|_| None));
+        self.free.extend(fresh);
+        Ok(())
     }
 
     pub(super) fn domain(&self) -> Result<ProtectionDomain> {
@@ -120,90 +157,123 @@ impl Port {
     }
 
     pub(super) fn event_fd(&self) -> RawFd {
-        self.group.fd()
+        self.event_fd
     }
 
     pub(super) fn has_free_slot(&self) -> bool {
-        !self.free.is_empty()
+        !self.free.is_empty() || self.send.may_grow()
     }
 
     pub(super) fn is_idle(&self) -> bool {
         self.free.len() == self.in_use.len()
     }
 
-    /// Takes what has completed; `arrived` gets each datagram with its first bytes, and says whether it
-    /// keeps the slot.
-    pub(super) fn progress(&mut self, mut arrived: impl FnMut(Arrival, &[u8; 64]) -> bool) {
-        let Port { departures, in_use, free, .. } = self;
-        let has_left = departures.drain(|completion| {
+    /// Takes what has completed; `arrived` gets each datagram with its first bytes, and returns
+    /// whether it keeps the slot.
+    pub(super) fn progress(&mut self, mut arrived: impl FnMut(ReceivedSlot, &[u8; 64]) -> bool) {
+        let Port { sends, in_use, free, .. } = self;
+        let left = sends.drain(|completion| {
             let slot = completion.id as u32;
             if let Some(handle) = in_use.get_mut(slot as usize) {
                 *handle = None;
                 free.push(slot);
             }
         });
-        if has_left {
-            departures.armed.expect_event();
+        if left > 0 {
+            sends.notify.expect_event();
         }
-        if self.arrivals.drain(|completion| self.arrived(completion, &mut arrived)) {
-            self.arrivals.armed.expect_event();
+        let mut kept = 0;
+        let came = self.receives.drain(|completion| kept += self.arrived(completion, &mut arrived));
+        if came > 0 {
+            self.receives.notify.expect_event();
+        }
+        self.held += kept;
+        let is_short = came.max(self.held) >= self.receive.count / 2;
+        if came > 0 && is_short && self.receive.may_grow() {
+            // Without memory it does with what there is.
+            let _ = self.grow_receives();
         }
     }
 
+    /// How many slots are kept: one, or none.
     fn arrived(
         &self,
         completion: &Completion,
-        arrived: &mut impl FnMut(Arrival, &[u8; 64]) -> bool,
-    ) {
+        arrived: &mut impl FnMut(ReceivedSlot, &[u8; 64]) -> bool,
+    ) -> u32 {
         let slot = completion.id as u32;
         let good = completion.status == ibv_wc_status::IBV_WC_SUCCESS;
         match (completion.length as usize).checked_sub(ROUTE_HEADER) {
             Some(length) if good && length <= SLOT => {
-                let start = self.receive.read(slot as usize * STRIDE + ROUTE_HEADER);
-                if !arrived(Arrival { slot, length }, &start) {
-                    self.release(slot);
+                let start = self.receive.read(slot, ROUTE_HEADER);
+                if arrived(ReceivedSlot { slot, length }, &start) {
+                    return 1;
                 }
+                self.recycle(slot);
             }
-            _ if good => self.release(slot),
+            _ if good => self.recycle(slot),
             // Flushed: the queue pair is at its end.
             _ => {}
         }
+        0
     }
 
     /// Bytes of a datagram behind its header.
-    pub(super) fn data(&self, arrival: Arrival, skip: usize) -> *const u8 {
-        let at = arrival.slot as usize * STRIDE + ROUTE_HEADER + skip;
-        self.receive.pointer(at, arrival.length.saturating_sub(skip))
+    pub(super) fn data(&self, received: ReceivedSlot, skip: usize) -> *const u8 {
+        let length = received.length.saturating_sub(skip);
+        self.receive.pointer(received.slot, ROUTE_HEADER + skip, length)
     }
 
-    /// Gives a slot back to the device.
-    pub(super) fn release(&self, slot: u32) {
+    /// The route header that the device has stored before a datagram.
+    pub(super) fn route_header(&self, received: ReceivedSlot) -> [u8; ROUTE_HEADER] {
+        self.receive.read(received.slot, 0)
+    }
+
+    /// The index of the local address's interface.
+    pub(super) fn interface(&mut self) -> u32 {
+        if self.interface == 0 {
+            self.interface = ancillary::interface_of(&self.local);
+        }
+        self.interface
+    }
+
+    /// A datagram was read: its slot goes back to the device.
+    pub(super) fn release(&mut self, slot: u32) {
+        self.held = self.held.saturating_sub(1);
+        self.recycle(slot);
+    }
+
+    fn recycle(&self, slot: u32) {
         // A queue pair that takes no more receives has no use for the slot.
         let _ = self.post_receive(slot);
     }
 
     fn post_receive(&self, slot: u32) -> Result<()> {
         let length = (SLOT + ROUTE_HEADER) as u32;
-        let entries = [self.receive.entry(slot as usize * STRIDE, length)];
-        // SAFETY: a slot of the region.
-        unsafe { self.queue_pair.post_receive(u64::from(slot), &entries) }
+        let entries = [self.receive.entry(slot, length).ok_or(Errno::EINVAL)?];
+        // SAFETY: a slot of a region.
+        unsafe { self.queue_pair.post_receive(u64::from(slot), (&entries).into()) }
     }
 
     /// Sends one datagram; `fill` writes it, header and all, to the slot.
     pub(super) fn send(
         &mut self,
         length: usize,
-        handle: &Counted<AddressHandle>,
+        handle: &Arc<AddressHandle>,
         number: u32,
         fill: impl FnOnce(*mut u8),
     ) -> Result<()> {
+        if self.free.is_empty() && self.send.may_grow() {
+            // Without memory it waits for what is sent.
+            let _ = self.grow_sends();
+        }
         let slot = self.free.pop().ok_or(Errno::EAGAIN)?;
-        let at = slot as usize * SLOT;
-        fill(self.send.pointer(at, length));
-        let entries = [self.send.entry(at, length as u32)];
-        let work = Work {
-            id: slot.into(),
-            entries: &entries,
+        let Some(entry) = self.send.entry(slot, length as u32) else { return Err(Errno::EINVAL) };
+        fill(self.send.pointer(slot, 0, length));
+        let entries = [entry];
+        let work = SendRequest {
+            wr_id: slot.into(),
+            entries: (&entries).into(),
             opcode: ibv_wr_opcode::IBV_WR_SEND,
             flags: 0,
             immediate: 0,
@@ -212,81 +282,80 @@ impl Port {
         // SAFETY: a slot of the region; the handle is kept until the completion.
         let posted = unsafe { self.queue_pair.post_send(&work) };
         match posted {
-            Ok(()) => self.in_use[slot as usize] = Some(Counted::clone(handle)),
+            Ok(()) => self.in_use[slot as usize] = Some(Arc::clone(handle)),
             Err(_) => self.free.push(slot),
         }
         posted
     }
 
-    /// Asks for an event with the next arrival; with the next departure only where somebody may wait
-    /// for that.
+    /// Requests an event with the next receive; with the next send only where somebody may wait for
+    /// that.
     pub(super) fn arm(&mut self, is_closing: bool) -> Result<()> {
         if is_closing || !self.has_free_slot() {
-            self.departures.arm()?;
+            self.sends.arm()?;
         }
-        self.arrivals.arm()
+        self.receives.arm()
     }
 
+    /// Takes the events of both queues. False where there was none.
     pub(super) fn take_event(&mut self) -> bool {
-        // Both, whatever the first says; one that was not asked has none.
-        (self.departures.armed.is_armed() && self.departures.take()) | self.arrivals.take()
+        let mut any = false;
+        while self.sends.notify.is_armed() || self.receives.notify.is_armed() {
+            match self.receives.queue.take_event_of_two() {
+                Ok(true) => self.receives.notify.taken(),
+                Ok(false) => self.sends.notify.taken(),
+                Err(_) => break,
+            }
+            any = true;
+        }
+        self.sends.notify.missed();
+        self.receives.notify.missed();
+        any
     }
 
     pub(super) fn take_due(&mut self) -> bool {
-        self.departures.take_due() | self.arrivals.take_due()
+        (self.sends.notify.is_due() || self.receives.notify.is_due()) && self.take_event()
     }
 
     pub(super) fn expect_event(&mut self) {
-        self.departures.armed.expect_event();
-        self.arrivals.armed.expect_event();
+        self.sends.notify.expect_event();
+        self.receives.notify.expect_event();
     }
 }
 
 /// A completion queue and its events.
-struct Events {
+struct Completions {
     queue: CompletionQueue,
-    fd: RawFd,
-    armed: Armed,
+    notify: NotifyState,
 }
 
-impl Events {
-    fn create(context: Context, entries: u32) -> Result<Events> {
-        let queue = CompletionQueue::create(context, entries, std::ptr::null_mut())?;
-        let fd = queue.event_fd()?;
-        Ok(Events { queue, fd, armed: Armed::default() })
+impl Completions {
+    fn of(queue: CompletionQueue) -> Completions {
+        Completions { queue, notify: NotifyState::default() }
     }
 
-    /// Whether there was any.
-    fn drain(&self, mut each: impl FnMut(&Completion)) -> bool {
-        let mut any = false;
+    /// How many there were.
+    fn drain(&self, mut each: impl FnMut(&Completion)) -> u32 {
+        let mut count = 0;
         let mut room = Room::<BATCH>::new();
         while let Ok(found) = self.queue.poll(&mut room) {
-            any |= found.len() > 0;
+            count += found.len() as u32;
             found.completions().for_each(|completion| each(&completion));
             if found.len() < BATCH {
                 break;
             }
         }
-        any
+        count
     }
 
     fn arm(&mut self) -> Result<()> {
-        self.armed.arm(&self.queue)
-    }
-
-    /// Takes an event. False where there was none.
-    fn take(&mut self) -> bool {
-        self.armed.take_event(&self.queue)
-    }
-
-    fn take_due(&mut self) -> bool {
-        self.armed.take_due(&self.queue)
+        self.notify.arm(&self.queue)
     }
 }
 
 impl Drop for Port {
     fn drop(&mut self) {
         // Before the queue and the regions.
-        qp::destroy(&self.id);
+        let _ = qp::destroy(&self.id);
     }
 }

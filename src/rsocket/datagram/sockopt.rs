@@ -1,15 +1,17 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Options of a datagram rsocket: the UDP socket's own, but for those of the device.
 
-use super::Datagram;
 use super::packet::SLOT;
-use crate::error::{Errno, Result};
+use super::state::Datagram;
 use crate::rsocket::config::{MAX_BUFFER, MAX_QUEUE, MIN_QUEUE, within};
-use crate::rsocket::stream::{RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA};
-use crate::rsocket::value;
+use crate::rsocket::value::{
+    self, AS_UDP, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA,
+};
+use alloc::vec::Vec;
+use base::errno::{Errno, Result};
+use base::fail;
 use libc::{SO_ERROR, SO_RCVBUF, SO_RCVTIMEO, SO_SNDBUF, SO_SNDTIMEO, SOL_SOCKET, c_int};
-
-/// An option of our own, for the preload library; no number of the C library's is as high.
-const AS_UDP: c_int = 0x100;
 
 impl Datagram {
     pub(crate) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
@@ -18,23 +20,26 @@ impl Datagram {
             return self.set_device_option(name, bytes);
         }
         self.udp.set_option(level, name, bytes)?;
+        if let Ok(on) = value::byte_or_int(bytes) {
+            self.state.lock().wanted.set(level, name, on != 0);
+        }
         match (level, name) {
             (SOL_SOCKET, SO_RCVTIMEO) => {
-                self.inner.lock().receive_timeout = value::duration(bytes)?;
+                self.state.lock().receive_timeout = value::duration(bytes)?;
             }
-            (SOL_SOCKET, SO_SNDTIMEO) => self.inner.lock().send_timeout = value::duration(bytes)?,
+            (SOL_SOCKET, SO_SNDTIMEO) => self.state.lock().send_timeout = value::duration(bytes)?,
             _ => {}
         }
         if level == SOL_SOCKET && matches!(name, SO_RCVBUF | SO_SNDBUF) {
             let size = within(value::unsigned(bytes)?.saturating_mul(2), SLOT as u32, MAX_BUFFER);
             let slots = (size / SLOT as u32).clamp(4, MAX_QUEUE);
-            let mut inner = self.inner.lock();
+            let mut state = self.state.lock();
             // For queue pairs that are made from now on.
             if name == SO_RCVBUF {
-                inner.slots.1 = slots;
-                inner.most_held = size as usize;
+                state.slots.1 = slots;
+                state.most_held = size as usize;
             } else {
-                inner.slots.0 = slots;
+                state.slots.0 = slots;
             }
         }
         Ok(())
@@ -42,17 +47,20 @@ impl Datagram {
 
     fn set_device_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
         if name == AS_UDP {
-            self.inner.lock().as_udp = value::flag(bytes)?;
+            self.state.lock().as_udp = value::flag(bytes)?;
             return Ok(());
         }
         let number = within(value::unsigned(bytes)?, MIN_QUEUE, MAX_QUEUE);
-        let mut inner = self.inner.lock();
-        if !inner.ports.is_empty() {
-            return Err(Errno::EINVAL);
+        let mut state = self.state.lock();
+        if !state.ports.is_empty() {
+            return Err(fail!(
+                EINVAL,
+                "rsetsockopt: the sizes of queues come before the first datagram"
+            ));
         }
         match name {
-            RDMA_SQSIZE => inner.slots.0 = number,
-            RDMA_RQSIZE => inner.slots.1 = number,
+            RDMA_SQSIZE => state.slots.0 = number,
+            RDMA_RQSIZE => state.slots.1 = number,
             // A datagram is never sent inline.
             RDMA_INLINE => {}
             RDMA_IOMAPSIZE => return Err(Errno::EOPNOTSUPP),
@@ -63,14 +71,14 @@ impl Datagram {
 
     pub(crate) fn option(&self, level: c_int, name: c_int) -> Result<Vec<u8>> {
         self.owner.check()?;
-        let mut inner = self.inner.lock();
+        let mut state = self.state.lock();
         match (level, name) {
-            (SOL_RDMA, RDMA_SQSIZE) => value::of(inner.slots.0 as i32),
-            (SOL_RDMA, RDMA_RQSIZE) => value::of(inner.slots.1 as i32),
+            (SOL_RDMA, RDMA_SQSIZE) => value::of(state.slots.0 as i32),
+            (SOL_RDMA, RDMA_RQSIZE) => value::of(state.slots.1 as i32),
             (SOL_RDMA, RDMA_INLINE) => value::of(0),
             (SOL_RDMA, _) => Err(Errno::ENOPROTOOPT),
-            (SOL_SOCKET, SO_ERROR) if inner.error.is_some() => {
-                value::of(inner.error.take().map_or(0, Errno::raw))
+            (SOL_SOCKET, SO_ERROR) if state.error.is_some() => {
+                value::of(state.error.take().map_or(0, Errno::raw))
             }
             _ => self.udp.option(level, name),
         }

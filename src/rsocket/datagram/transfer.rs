@@ -1,65 +1,100 @@
-//! Moving datagrams.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Sending and receiving.
 //!
 //! # Safety
 //! Copies between the caller's buffers and the slots, which never overlap: slots are mapped by us.
 #![allow(unsafe_code)]
 
-use super::lookup::Lookup;
-use super::packet::{self, Operation, SLOT};
-use super::peers::key;
-use super::port::Port;
-use super::udp;
-use super::{Datagram, Inner, MOST_PORTS, Waiting};
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use crate::memory::try_push;
-use crate::rsocket::buffers::Buffers;
-use crate::rsocket::epoll::Epoll;
-use crate::rsocket::socket::Received;
-use crate::rsocket::waiting::{self, Patience};
+use super::ancillary;
+use super::packet::{self, PacketKind, SLOT};
+use super::peers::{Peer, key};
+use super::state::{Datagram, DatagramState, Queued};
+use crate::rsocket::memory::buffers::Buffers;
+use crate::rsocket::wait::Blocking;
+use crate::rsocket::wait::blocking::wait_for;
 use crate::types::SocketAddress;
-use libc::{MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int};
-use std::time::{Duration, Instant};
+use alloc::vec::Vec;
+use base::errno::{Errno, Result};
+use base::lock::was_left_locked;
+use base::time::Instant;
+use core::time::Duration;
+use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int};
 
-/// Packets that one look at the UDP socket takes.
-const PACKETS: usize = 64;
-/// A header, a whole slot, and one byte that shows what is too long.
-const ROOM: usize = SLOT + 28 + 1;
 /// A UDP packet's data, less our header.
 const LONGEST: usize = 65507 - 28;
-/// Any packet.
-const PACKET: usize = 65536;
+/// What a receive brought.
+pub(crate) struct Received {
+    pub(crate) count: usize,
+    /// The sender, where each message has one.
+    pub(crate) from: Option<SocketAddress>,
+    /// There was more than the caller had room for, and it is gone.
+    pub(crate) truncated: bool,
+    /// Control messages, as recvmsg(2) stores them.
+    pub(crate) control: Vec<u8>,
+}
+
+impl Received {
+    /// So many bytes of no particular sender.
+    pub(crate) fn of_bytes(count: usize) -> Received {
+        Received { count, from: None, truncated: false, control: Vec::new() }
+    }
+}
 
 impl Datagram {
-    fn patience(&self, flags: c_int, limit: fn(&Inner) -> Option<Duration>) -> Patience {
-        let inner = self.inner.lock();
-        Patience {
-            non_blocking: inner.non_blocking || flags & MSG_DONTWAIT != 0,
-            limit: limit(&inner),
-        }
+    fn blocking(&self, flags: c_int, timeout: fn(&DatagramState) -> Option<Duration>) -> Blocking {
+        let state = self.state.lock();
+        Blocking { nonblock: state.nonblock || flags & MSG_DONTWAIT != 0, timeout: timeout(&state) }
     }
 
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<Received> {
         self.owner.check()?;
+        if flags & MSG_ERRQUEUE != 0 {
+            return Err(Errno::EAGAIN);
+        }
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
-        let patience = self.patience(flags, |inner| inner.receive_timeout);
-        waiting::wait_for(self, patience, || {
-            let mut inner = self.inner.lock();
-            if inner.closed {
+        let blocking = self.blocking(flags, |state| state.receive_timeout);
+        let nonblock = blocking.nonblock;
+        wait_for(self, blocking, || {
+            let mut state = self.state.lock();
+            if state.closed {
                 return Some(Err(Errno::EBADF));
             }
-            if let Some(error) = inner.error.take() {
+            if let Some(error) = state.error.take() {
                 return Some(Err(error));
             }
-            inner.progress();
-            match inner.take(buffers, flags) {
+            state.progress();
+            match state.take(buffers, flags) {
                 Some(received) => Some(Ok(received)),
-                None if inner.read_shut => Some(Ok(Received::of_stream(0))),
+                // As UDP: EAGAIN for a call that would not wait.
+                None if state.read_shut && !nonblock => Some(Ok(Received::of_bytes(0))),
                 None => None,
             }
         })
+    }
+
+    /// A receive without memory: only an empty datagram needs none.
+    pub(crate) fn receive_nowhere(&self, flags: c_int) -> Result<usize> {
+        let nowhere = || Buffers::discard(0);
+        match self.receive(&mut nowhere(), flags | MSG_PEEK | MSG_TRUNC)?.count {
+            0 => self.receive(&mut nowhere(), flags).map(|received| received.count),
+            _ => Err(Errno::EFAULT),
+        }
+    }
+
+    /// What a send reports before it looks at its data; where it goes.
+    pub(crate) fn check_send(&self, to: Option<&SocketAddress>) -> Result<SocketAddress> {
+        let mut state = self.state.lock();
+        // That nobody is there, which an earlier datagram has brought to light.
+        if let Some(error) = state.error.take() {
+            return Err(error);
+        }
+        if state.write_shut {
+            return Err(Errno::EPIPE);
+        }
+        to.copied().or(state.connected).ok_or(Errno::EDESTADDRREQ)
     }
 
     pub(crate) fn send(
@@ -68,39 +103,38 @@ impl Datagram {
         flags: c_int,
         to: Option<&SocketAddress>,
     ) -> Result<()> {
+        if !self.owner.is_maker() {
+            if let Some(sent) = self.send_for_parent(buffers, flags, to) {
+                return sent;
+            }
+        }
         self.owner.check()?;
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
         let length = buffers.left();
-        let to = {
-            let inner = self.inner.lock();
-            if inner.write_shut {
-                return Err(Errno::EPIPE);
-            }
-            to.copied().or(inner.connected).ok_or(Errno::EDESTADDRREQ)?
-        };
-        let local = self.source_for(&to)?;
+        let to = self.check_send(to)?;
+        let local = self.local_address_for(&to)?;
         let header = packet::encode_slot(&local);
         let whole = length.checked_add(header.bytes().len()).ok_or(Errno::EMSGSIZE)?;
-        if whole > SLOT && (length > LONGEST || !self.inner.lock().as_udp) {
+        if whole > SLOT && (length > LONGEST || !self.state.lock().as_udp) {
             return Err(Errno::EMSGSIZE);
         }
-        let patience = self.patience(flags, |inner| inner.send_timeout);
-        let posted = waiting::wait_for(self, patience, || {
-            let mut inner = self.inner.lock();
-            if inner.closed {
+        let blocking = self.blocking(flags, |state| state.send_timeout);
+        let posted = wait_for(self, blocking, || {
+            let mut state = self.state.lock();
+            if state.closed {
                 return Some(Err(Errno::EBADF));
             }
-            inner.progress();
+            state.progress();
             let now = Instant::now();
-            let place = inner.ports.iter().position(|port| port.local().is_same_host(&local));
-            let Inner { peers, ports, .. } = &mut *inner;
-            let way = peers.entry(key(&to), now).and_then(|peer| peer.way(now));
-            let (Some(place), Some((handle, number))) = (place, way) else {
+            let index = state.ports.iter().position(|port| port.local().is_same_host(&local));
+            let DatagramState { peers, ports, .. } = &mut *state;
+            let route = peers.entry(key(&to), now).and_then(|peer| peer.route(now));
+            let (Some(index), Some((handle, number))) = (index, route) else {
                 return Some(Ok(false));
             };
-            let port = &mut ports[place];
+            let port = &mut ports[index];
             if whole > port.longest() {
                 return Some(Ok(false));
             }
@@ -109,7 +143,7 @@ impl Datagram {
                     let bytes = header.bytes();
                     // SAFETY: `whole` bytes of a slot: the header and then the data.
                     unsafe {
-                        std::ptr::copy_nonoverlapping(bytes.as_ptr(), slot, bytes.len());
+                        core::ptr::copy_nonoverlapping(bytes.as_ptr(), slot, bytes.len());
                         buffers.gather(slot.add(bytes.len()), length);
                     }
                 }
@@ -132,226 +166,129 @@ impl Datagram {
         local: &SocketAddress,
         to: &SocketAddress,
     ) -> Result<()> {
-        let mut data = crate::memory::try_vec(buffers.left())?;
+        let (number, is_plain) = {
+            let mut state = self.state.lock();
+            let now = Instant::now();
+            let is_plain = state.peers.entry(key(to), now).is_some_and(|peer| {
+                if !peer.is_plain() {
+                    peer.asks(now);
+                }
+                peer.is_plain()
+            });
+            (state.number_at(local), is_plain)
+        };
+        self.send_packet(buffers, to, (!is_plain).then_some(number))
+    }
+
+    /// In a fork's child whose parent has the queue pairs, of a socket that stands for a UDP socket:
+    /// the datagram goes by UDP, from the same address as the parent's. `None` for other sockets,
+    /// and where the child takes the socket over.
+    #[cold]
+    fn send_for_parent(
+        &self,
+        buffers: &mut Buffers<'_>,
+        flags: c_int,
+        to: Option<&SocketAddress>,
+    ) -> Option<Result<()>> {
+        // What a thread of the parent was about to change cannot be read.
+        let is_whole = !was_left_locked(&self.state);
+        let (as_udp, connected) = if is_whole {
+            let state = self.state.lock();
+            (state.as_udp, state.connected)
+        } else {
+            (true, self.udp.peer_name().ok())
+        };
+        if !as_udp || self.owner.is_ours() {
+            return None;
+        }
+        if flags & MSG_OOB != 0 {
+            return Some(Err(Errno::EOPNOTSUPP));
+        }
+        let Some(to) = to.copied().or(connected) else { return Some(Err(Errno::EDESTADDRREQ)) };
+        let is_plain =
+            is_whole && self.state.lock().peers.get(&key(&to)).is_some_and(Peer::is_plain);
+        // Without a queue pair the peer answers by UDP, too: to whoever reads there.
+        Some(self.send_packet(buffers, &to, (!is_plain).then_some(0)))
+    }
+
+    /// Sends a packet by UDP: with the number of our queue pair in a header, or without a header.
+    fn send_packet(
+        &self,
+        buffers: &mut Buffers<'_>,
+        to: &SocketAddress,
+        number: Option<u32>,
+    ) -> Result<()> {
         let length = buffers.left();
+        if length > LONGEST {
+            return Err(Errno::EMSGSIZE);
+        }
+        let mut data = base::memory::try_vec(length)?;
         // SAFETY: room for that many bytes, which are all written.
         unsafe {
             buffers.gather(data.as_mut_ptr(), length);
             data.set_len(length);
         }
-        let (number, is_plain) = {
-            let mut inner = self.inner.lock();
-            let peer = inner.peers.entry(key(to), Instant::now());
-            let is_plain = peer.is_some_and(|peer| peer.is_plain);
-            (inner.number_at(local), is_plain)
-        };
-        let header = packet::encode_udp(Operation::Data, number, to);
-        let header = if is_plain { &[] } else { header.bytes() };
+        let header = number.map(|number| packet::encode_udp(PacketKind::Data, number, to));
+        let header = header.as_ref().map_or(&[][..], packet::EncodedHeader::bytes);
         match self.udp.send(header, &data, to) {
             // A full socket buffer drops, as the network would.
             Err(Errno::EAGAIN) => Ok(()),
             other => other,
         }
     }
-
-    /// The local address for a peer, and the queue pair there, made at first use.
-    pub(super) fn source_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
-        let now = Instant::now();
-        let known = self.inner.lock().peers.entry(key(to), now).and_then(|peer| peer.local);
-        if let Some(local) = known {
-            return Ok(local);
-        }
-        let mut local = self.udp.local_name()?;
-        let port = local.port();
-        if local.is_wildcard() {
-            local = udp::source_for(to)?.with_port(port);
-        }
-        if port == 0 {
-            // The first datagram of an unbound socket binds it.
-            self.udp.bind(&SocketAddress::any(local.family()))?;
-            local = local.with_port(self.udp.local_name()?.port());
-        }
-        self.open_port(&local);
-        if let Some(peer) = self.inner.lock().peers.entry(key(to), now) {
-            peer.local = Some(local);
-        }
-        Ok(local)
-    }
-
-    /// Makes the queue pair of a local address; without a device UDP has to do.
-    pub(super) fn open_port(&self, local: &SocketAddress) {
-        let slots = {
-            let inner = self.inner.lock();
-            let is_known = inner.ports.iter().any(|port| port.local().is_same_host(local))
-                || inner.without_port.iter().any(|other| other.is_same_host(local));
-            if is_known || inner.ports.len() + inner.without_port.len() >= MOST_PORTS {
-                return;
-            }
-            inner.slots
-        };
-        let opened = Port::open(local, slots);
-        let mut inner = self.inner.lock();
-        match opened {
-            Ok(port) if !inner.ports.iter().any(|other| other.local().is_same_host(local)) => {
-                inner.add_port(port);
-                // Whoever sleeps has to watch it, too.
-                inner.wake();
-            }
-            Ok(_) => {}
-            // Not remembered without memory: asked again with the next datagram.
-            Err(_) => drop(try_push(&mut inner.without_port, *local)),
-        }
-    }
-
-    /// Reads the UDP socket; only the service thread calls this.
-    pub(crate) fn take_packets(socket: &Counted<Datagram>) {
-        let mut short = [0; ROOM];
-        let mut long = Vec::new();
-        let room = if socket.inner.lock().as_udp && long.try_reserve_exact(PACKET).is_ok() {
-            long.resize(PACKET, 0);
-            &mut long[..]
-        } else {
-            &mut short[..]
-        };
-        for _ in 0..PACKETS {
-            match socket.udp.receive(room) {
-                Ok((length, from)) => Datagram::packet(socket, &room[..length], &from),
-                Err(Errno::EAGAIN | Errno::EINTR) => return,
-                Err(error) => {
-                    // An ICMP answer to something that we sent.
-                    let mut inner = socket.inner.lock();
-                    if inner.connected.is_some() {
-                        inner.error = Some(error);
-                        inner.wake();
-                    }
-                    return;
-                }
-            }
-        }
-    }
-
-    fn packet(socket: &Counted<Datagram>, packet: &[u8], from: &SocketAddress) {
-        let key = key(from);
-        let as_udp = socket.inner.lock().as_udp;
-        let Some(header) = packet::decode_udp(packet) else {
-            if as_udp {
-                socket.inner.lock().plain_packet(packet, from);
-            }
-            return;
-        };
-        let data = &packet[header.length..];
-        if data.len() > SLOT && !as_udp {
-            return;
-        }
-        let is_data = header.operation == Operation::Data;
-        // A control packet answers one of ours; a stranger's means nothing.
-        if !is_data && !socket.inner.lock().peers.knows(&key) {
-            return;
-        }
-        let Ok(local) = socket.source_for(from) else { return };
-        let (search, domain, number) = {
-            let mut inner = socket.inner.lock();
-            let number = inner.number_at(&local);
-            let domain = inner.domain_at(&local);
-            // Without a queue pair of our own there is no way to search for.
-            let told = if domain.is_some() { header.queue_pair } else { 0 };
-            let search = inner.peers.told(key, told, Instant::now());
-            if let Some(peer) = inner.peers.entry(key, Instant::now()) {
-                peer.is_plain = false;
-            }
-            if is_data {
-                inner.keep(data, from);
-            }
-            (search, domain, number)
-        };
-        if let (true, Some(domain)) = (search, domain) {
-            if Lookup::start(socket, &local, from, domain).is_err() {
-                socket.found(&key, None);
-            }
-        }
-        if is_data && number != 0 {
-            // Never longer than what it answers.
-            let answer = packet::encode_udp(Operation::Control, number, from);
-            let _ = socket.udp.send(answer.bytes(), &[], from);
-        }
-    }
 }
 
-impl Inner {
-    fn add_port(&mut self, port: Port) {
-        if self.ports.try_reserve(1).is_ok() {
-            self.ports.push(port);
-            self.group = if self.ports.len() > 1 {
-                Epoll::group(self.ports.iter().map(Port::event_fd)).ok()
-            } else {
-                None
-            };
-        }
-    }
-
-    /// Number of our queue pair at an address, zero for none.
-    fn number_at(&self, local: &SocketAddress) -> u32 {
-        self.ports.iter().find(|port| port.local().is_same_host(local)).map_or(0, Port::number)
-    }
-
-    fn domain_at(&self, local: &SocketAddress) -> Option<crate::verbs::ProtectionDomain> {
-        let port = self.ports.iter().find(|port| port.local().is_same_host(local))?;
-        port.domain().ok()
-    }
-
-    /// A packet of a peer that is no rsocket; it is answered in kind.
-    fn plain_packet(&mut self, packet: &[u8], from: &SocketAddress) {
-        if let Some(peer) = self.peers.entry(key(from), Instant::now()) {
-            peer.is_plain = true;
-        }
-        self.keep(packet, from);
-    }
-
-    /// Keeps a packet for the program, unless too much waits already.
-    fn keep(&mut self, data: &[u8], from: &SocketAddress) {
-        let wanted = self.connected.as_ref().is_none_or(|connected| connected.is_same(from));
-        let cost = data.len() + size_of::<Waiting>();
-        if !wanted || self.read_shut || self.held + cost > self.most_held {
-            return;
-        }
-        let mut bytes = Vec::new();
-        if bytes.try_reserve_exact(data.len()).is_err() || self.arrived.try_reserve(1).is_err() {
-            return;
-        }
-        bytes.extend_from_slice(data);
-        self.held += cost;
-        self.arrived.push_back(Waiting::Packet { bytes, from: *from });
-        self.wake();
-    }
-
+impl DatagramState {
     /// The next datagram, copied as far as there is room for it.
     fn take(&mut self, buffers: &mut Buffers<'_>, flags: c_int) -> Option<Received> {
-        let (start, length, from) = match self.arrived.front()? {
-            Waiting::InSlot { port, arrival, skip, from } => {
-                let start = self.ports.get(*port).map(|port| port.data(*arrival, *skip));
-                (start.unwrap_or(std::ptr::null()), arrival.length - skip, *from)
+        let (start, length, from) = match self.queue.front()? {
+            Queued::InSlot { port, received, skip, from } => {
+                let start = self.ports.get(*port).map(|port| port.data(*received, *skip));
+                (start.unwrap_or(core::ptr::null()), received.length - skip, *from)
             }
-            Waiting::Packet { bytes, from } => (bytes.as_ptr(), bytes.len(), *from),
+            Queued::Packet { bytes, from, .. } => (bytes.as_ptr(), bytes.len(), *from),
         };
+        let control = self.control_of_next();
         let copied = length.min(buffers.left());
         if !start.is_null() {
             // SAFETY: `length` bytes of the slot or packet, which is no memory of the caller's.
             unsafe { buffers.scatter(start, copied) };
         }
         if flags & MSG_PEEK == 0 {
-            match self.arrived.pop_front() {
-                Some(Waiting::InSlot { port, arrival, .. }) => {
-                    if let Some(port) = self.ports.get(port) {
-                        port.release(arrival.slot);
+            match self.queue.pop_front() {
+                Some(Queued::InSlot { port, received, .. }) => {
+                    if let Some(port) = self.ports.get_mut(port) {
+                        port.release(received.slot);
                     }
                 }
-                Some(Waiting::Packet { bytes, .. }) => {
-                    self.held = self.held.saturating_sub(bytes.len() + size_of::<Waiting>());
+                Some(Queued::Packet { bytes, .. }) => {
+                    self.held = self.held.saturating_sub(bytes.len() + size_of::<Queued>());
                 }
                 None => {}
             }
         }
         let count = if flags & MSG_TRUNC != 0 { length } else { copied };
-        Some(Received { count, from: Some(from), truncated: copied < length })
+        Some(Received { count, from: Some(from), truncated: copied < length, control })
+    }
+
+    /// The control messages of the next datagram. Without memory there are none.
+    fn control_of_next(&mut self) -> Vec<u8> {
+        let wanted = self.wanted;
+        if !wanted.is_any() {
+            return Vec::new();
+        }
+        let made = match self.queue.front() {
+            Some(Queued::InSlot { port, received, .. }) => {
+                let received = *received;
+                self.ports.get_mut(*port).map(|port| {
+                    let interface = if wanted.has_interface() { port.interface() } else { 0 };
+                    let header = port.route_header(received);
+                    ancillary::of_device(wanted, port.local(), interface, &header)
+                })
+            }
+            Some(Queued::Packet { control, .. }) => Some(base::memory::try_copy(control)),
+            None => None,
+        };
+        made.and_then(Result::ok).unwrap_or_default()
     }
 }

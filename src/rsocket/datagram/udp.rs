@@ -1,15 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The UDP socket under a datagram rsocket.
 //!
 //! # Safety
 //! Socket calls on addresses and buffers that are borrowed for the call.
 #![allow(unsafe_code)]
 
-use crate::error::{Errno, Result};
-use crate::memory::try_copy;
 use crate::types::SocketAddress;
-use libc::{SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, c_int, iovec, sockaddr_storage, socklen_t};
-use std::mem::{MaybeUninit, size_of};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use alloc::vec::Vec;
+use base::address::RawAddress;
+use base::errno::{Errno, Result};
+use base::fd::{OwnedFd, RawFd};
+use base::memory::try_copy;
+use core::mem::{MaybeUninit, size_of};
+use libc::{SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK, c_int, iovec, socklen_t};
 
 /// See the module text. Never blocks.
 pub(super) struct UdpSocket(OwnedFd);
@@ -19,13 +23,12 @@ fn check(returned: c_int) -> Result<()> {
 }
 
 impl UdpSocket {
-    pub(super) fn open(family: c_int, protocol: c_int) -> Result<UdpSocket> {
+    pub(super) fn open(family: c_int, protocol: c_int, close_on_exec: bool) -> Result<UdpSocket> {
+        let close_on_exec = if close_on_exec { SOCK_CLOEXEC } else { 0 };
         // SAFETY: no pointers.
         let fd =
-            unsafe { libc::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, protocol) };
-        check(fd)?;
-        // SAFETY: made above.
-        Ok(UdpSocket(unsafe { OwnedFd::from_raw_fd(fd) }))
+            unsafe { libc::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | close_on_exec, protocol) };
+        OwnedFd::made(fd).map(UdpSocket)
     }
 
     pub(super) fn fd(&self) -> RawFd {
@@ -33,23 +36,20 @@ impl UdpSocket {
     }
 
     pub(super) fn bind(&self, address: &SocketAddress) -> Result<()> {
-        let raw = std::ptr::from_ref(address.storage()).cast();
         // SAFETY: a live address of that length.
-        check(unsafe { libc::bind(self.fd(), raw, address.length() as socklen_t) })
+        check(unsafe { libc::bind(self.fd(), address.as_ptr(), address.length() as socklen_t) })
     }
 
     pub(super) fn connect(&self, address: &SocketAddress) -> Result<()> {
-        let raw = std::ptr::from_ref(address.storage()).cast();
         // SAFETY: as in `bind`.
-        check(unsafe { libc::connect(self.fd(), raw, address.length() as socklen_t) })
+        check(unsafe { libc::connect(self.fd(), address.as_ptr(), address.length() as socklen_t) })
     }
 
     pub(super) fn disconnect(&self) -> Result<()> {
-        // SAFETY: integers, valid when zero: AF_UNSPEC.
-        let nobody: sockaddr_storage = unsafe { MaybeUninit::zeroed().assume_init() };
-        let length = size_of::<libc::sockaddr>() as socklen_t;
+        let nobody = RawAddress::blank(libc::AF_UNSPEC, size_of::<libc::sockaddr>());
+        let length = nobody.length() as socklen_t;
         // SAFETY: readable for that length.
-        check(unsafe { libc::connect(self.fd(), (&raw const nobody).cast(), length) })
+        check(unsafe { libc::connect(self.fd(), nobody.as_ptr(), length) })
     }
 
     pub(super) fn shutdown(&self, how: c_int) -> Result<()> {
@@ -69,11 +69,9 @@ impl UdpSocket {
         &self,
         call: unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut socklen_t) -> c_int,
     ) -> Result<SocketAddress> {
-        let mut storage = MaybeUninit::<sockaddr_storage>::zeroed();
-        let mut length = size_of::<sockaddr_storage>() as socklen_t;
-        // SAFETY: room of that length.
-        check(unsafe { call(self.fd(), storage.as_mut_ptr().cast(), &raw mut length) })?;
-        address_in(&storage).ok_or(Errno::EAFNOSUPPORT)
+        // SAFETY: room of the given length.
+        let name = RawAddress::filled_by(|to, length| unsafe { call(self.fd(), to, length) })?;
+        SocketAddress::from_bytes(name.bytes()).ok_or(Errno::EAFNOSUPPORT)
     }
 
     /// One packet: header, then data.
@@ -85,7 +83,7 @@ impl UdpSocket {
         // SAFETY: pointers and integers, valid when zero; only read by the call.
         let sent = unsafe {
             let mut message: libc::msghdr = MaybeUninit::zeroed().assume_init();
-            message.msg_name = std::ptr::from_ref(to.storage()).cast_mut().cast();
+            message.msg_name = to.as_ptr().cast_mut().cast();
             message.msg_namelen = to.length() as socklen_t;
             message.msg_iov = pieces.as_mut_ptr();
             message.msg_iovlen = pieces.len();
@@ -94,23 +92,44 @@ impl UdpSocket {
         if sent < 0 { Err(Errno::last()) } else { Ok(()) }
     }
 
+    /// As `receive`, with the control messages that options ask for, as far as there is room.
+    pub(super) fn receive_with_control(
+        &self,
+        room: &mut [u8],
+        control: &mut [u64],
+    ) -> Result<(usize, SocketAddress, usize)> {
+        let mut piece = iovec { iov_base: room.as_mut_ptr().cast(), iov_len: room.len() };
+        let (mut count, mut stored) = (0, 0);
+        let from = RawAddress::filled_by(|from, length| {
+            // SAFETY: pointers and integers, valid when zero; rooms of those lengths, and that of
+            // the address.
+            unsafe {
+                let mut message: libc::msghdr = MaybeUninit::zeroed().assume_init();
+                (message.msg_name, message.msg_namelen) = (from.cast(), *length);
+                (message.msg_iov, message.msg_iovlen) = (&raw mut piece, 1);
+                message.msg_control = control.as_mut_ptr().cast();
+                message.msg_controllen = size_of_val(control);
+                count = libc::recvmsg(self.fd(), &raw mut message, 0);
+                *length = message.msg_namelen;
+                stored = message.msg_controllen;
+                if count < 0 { -1 } else { 0 }
+            }
+        })?;
+        let from = SocketAddress::from_bytes(from.bytes()).ok_or(Errno::EAFNOSUPPORT)?;
+        Ok((count.unsigned_abs(), from, stored))
+    }
+
     /// The next packet: how much of `room` it fills, and its sender. Too long ones are cut.
     pub(super) fn receive(&self, room: &mut [u8]) -> Result<(usize, SocketAddress)> {
-        let mut storage = MaybeUninit::<sockaddr_storage>::zeroed();
-        let mut length = size_of::<sockaddr_storage>() as socklen_t;
-        // SAFETY: room of those lengths.
-        let count = unsafe {
-            libc::recvfrom(
-                self.fd(),
-                room.as_mut_ptr().cast(),
-                room.len(),
-                0,
-                storage.as_mut_ptr().cast(),
-                &raw mut length,
-            )
-        };
-        let count = usize::try_from(count).map_err(|_| Errno::last())?;
-        Ok((count, address_in(&storage).ok_or(Errno::EAFNOSUPPORT)?))
+        let (start, most) = (room.as_mut_ptr().cast(), room.len());
+        let mut count = 0;
+        let from = RawAddress::filled_by(|from, length| {
+            // SAFETY: room of those lengths.
+            count = unsafe { libc::recvfrom(self.fd(), start, most, 0, from, length) };
+            if count < 0 { -1 } else { 0 }
+        })?;
+        let from = SocketAddress::from_bytes(from.bytes()).ok_or(Errno::EAFNOSUPPORT)?;
+        Ok((count.unsigned_abs(), from))
     }
 
     pub(super) fn set_option(&self, level: c_int, name: c_int, bytes: &[u8]) -> Result<()> {
@@ -130,17 +149,9 @@ impl UdpSocket {
     }
 }
 
-fn address_in(storage: &MaybeUninit<sockaddr_storage>) -> Option<SocketAddress> {
-    // SAFETY: zeroed before the kernel wrote a part of it.
-    let bytes = unsafe {
-        std::slice::from_raw_parts(storage.as_ptr().cast::<u8>(), size_of::<sockaddr_storage>())
-    };
-    SocketAddress::from_bytes(bytes)
-}
-
 /// The local address that packets to `target` leave from.
-pub(super) fn source_for(target: &SocketAddress) -> Result<SocketAddress> {
-    let socket = UdpSocket::open(target.family(), 0)?;
+pub(super) fn local_address_for(target: &SocketAddress) -> Result<SocketAddress> {
+    let socket = UdpSocket::open(target.family(), 0, true)?;
     socket.connect(target)?;
     socket.local_name()
 }

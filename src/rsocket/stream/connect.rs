@@ -1,15 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The active side: address, route, request, each step when the event of the one before arrives.
 
 use super::link::Link;
-use super::{Phase, Stream};
-use crate::conn::Parameters;
-use crate::error::{Errno, Result};
-use crate::event::{self, Message};
-use crate::memory::try_copy;
-use crate::option;
-use crate::rsocket::wire::{CONNECTION_DATA, ConnectionData, IB_HEADER};
+use super::state::{ConnectAttempt, Names, Phase, Stream};
+use crate::cm::conn::Parameters;
+use crate::cm::id::CmEvent;
+use crate::cm::option;
+use crate::rsocket::wire::{CONNECTION_DATA_SIZE, ConnectionData, IB_HEADER_SIZE};
 use crate::types::*;
-use std::cell::Cell;
+use base::errno::{Errno, Result};
+use base::memory::try_copy;
+use base::{because, fail, log};
+use core::cell::Cell;
+use probe::probe;
 
 /// Address resolution starts with this limit and doubles it with each further try.
 const FIRST_TIMEOUT_MS: i32 = 1000;
@@ -17,23 +21,17 @@ const MAX_RETRIES: u32 = 6;
 /// Retries of the transport, and of a receiver that is not ready.
 const RETRIES: u8 = 7;
 
-/// A connection that is being made.
-#[derive(Default)]
-pub(super) struct Attempt {
-    pub(super) destination: Option<SocketAddress>,
-    retries: u32,
-    /// Its id is being put in the place of the one before.
-    pub(super) changes_id: bool,
-    /// A connect has said that it failed: the next one is another attempt.
-    pub(super) failure_told: bool,
-}
-
-impl Attempt {
-    fn to(destination: &SocketAddress, changes_id: bool) -> Attempt {
-        Attempt { destination: Some(*destination), changes_id, ..Attempt::default() }
+impl ConnectAttempt {
+    fn to(destination: &SocketAddress, changes_id: bool) -> ConnectAttempt {
+        ConnectAttempt {
+            destination: Some(*destination),
+            changes_id,
+            success_unreported: true,
+            ..ConnectAttempt::default()
+        }
     }
 
-    fn timeout(&self) -> i32 {
+    fn timeout_ms(&self) -> i32 {
         FIRST_TIMEOUT_MS << self.retries
     }
 }
@@ -42,113 +40,96 @@ impl Stream {
     pub(crate) fn connect(&self, destination: &SocketAddress) -> Result<()> {
         self.check()?;
         if destination.family() != self.family {
-            return Err(Errno::EAFNOSUPPORT);
+            return Err(fail!(
+                EAFNOSUPPORT,
+                "{self:?} is of family {}, {destination} is not",
+                self.family
+            ));
         }
-        let (non_blocking, is_again) = {
-            let mut inner = self.inner.lock();
-            let is_again = match inner.phase {
+        let (nonblock, is_reconnect) = {
+            let mut state = self.state.lock();
+            let phase = state.phase;
+            let is_reconnect = match phase {
                 Phase::Idle | Phase::Bound => false,
+                // As with TCP, one connect more reports what another one did not wait for.
+                Phase::Connected if core::mem::take(&mut state.attempt.success_unreported) => {
+                    return Ok(());
+                }
                 Phase::Connected => return Err(Errno::EISCONN),
-                Phase::Connecting => return Err(Errno::EALREADY),
-                Phase::Failed if inner.attempt.failure_told => true,
-                Phase::Failed => return Err(inner.told()),
+                Phase::Connecting if state.nonblock => return Err(Errno::EALREADY),
+                Phase::Connecting => {
+                    drop(state);
+                    return match self.begin_and_settle(|| Ok(())) {
+                        Err(Errno::EINPROGRESS) => Err(Errno::EALREADY),
+                        settled => settled,
+                    };
+                }
+                Phase::Failed if state.attempt.failure_reported => true,
+                Phase::Failed => return Err(state.take_connect_error()),
                 Phase::Listening | Phase::Accepting => return Err(Errno::EISCONN),
             };
-            inner.phase = Phase::Connecting;
-            inner.attempt = Attempt::to(destination, is_again);
-            (inner.non_blocking, is_again)
+            state.phase = Phase::Connecting;
+            state.attempt = ConnectAttempt::to(destination, is_reconnect);
+            (state.nonblock, is_reconnect)
         };
-        if is_again {
-            self.begin_again()?;
+        if is_reconnect {
+            self.prepare_reconnect()?;
         }
         let has_begun = Cell::new(false);
         let begin = || {
+            probe!(rdmacm, rsocket__connect__start, self.fd());
             self.id().resolve_address(None, destination, FIRST_TIMEOUT_MS)?;
             has_begun.set(true);
             Ok(())
         };
-        let result = if non_blocking {
+        let result = if nonblock {
             begin().and(Err(Errno::EINPROGRESS))
         } else {
-            self.begin_and_wait(begin, |inner| match inner.phase {
-                Phase::Connecting => None,
-                Phase::Connected => Some(Ok(())),
-                _ => Some(Err(inner.told())),
-            })
+            self.begin_and_settle(begin)
         };
         if !has_begun.get() {
-            let mut inner = self.inner.lock();
-            inner.phase = if inner.local.is_some() { Phase::Bound } else { Phase::Idle };
+            let mut state = self.state.lock();
+            state.phase = if state.local.is_some() { Phase::Bound } else { Phase::Idle };
             return result;
         }
-        match result {
+        result
+    }
+
+    /// Waits until the connection is made or has failed.
+    fn begin_and_settle(&self, begin: impl FnOnce() -> Result<()>) -> Result<()> {
+        let settled = self.begin_and_wait(begin, |state| match state.phase {
+            Phase::Connecting => None,
+            Phase::Connected => {
+                state.attempt.success_unreported = false;
+                Some(Ok(()))
+            }
+            _ => Some(Err(state.take_connect_error())),
+        });
+        match settled {
             // SO_SNDTIMEO.
             Err(Errno::EAGAIN) => Err(Errno::EINPROGRESS),
             other => other,
         }
     }
 
-    /// Events of a stream that connects, is being accepted, or is connected.
-    pub(super) fn take_connection_events(&self) {
-        let file = self.id().file();
-        loop {
-            match event::next(&file, None) {
-                Ok(message) => self.connection_event(&message),
-                Err(Errno::EAGAIN) => return,
-                Err(Errno::EINTR | Errno::ENOMEM) => return,
-                Err(error) => return self.inner.lock().fail(error),
+    /// The next step of a connection that is being made.
+    pub(super) fn connect_event(&self, message: &CmEvent) -> Result<()> {
+        match message.event() {
+            RDMA_CM_EVENT_ADDR_RESOLVED => self.resolve_route(),
+            RDMA_CM_EVENT_ROUTE_RESOLVED => self.request(),
+            RDMA_CM_EVENT_ESTABLISHED => self.established(message),
+            RDMA_CM_EVENT_ADDR_ERROR | RDMA_CM_EVENT_ROUTE_ERROR => {
+                self.retry_resolution(connect_error(message))
             }
-        }
-    }
-
-    fn connection_event(&self, message: &Message) {
-        if let Some(child) = message.child() {
-            // Nobody listens any more.
-            return super::shutdown::refuse(child);
-        }
-        let phase = {
-            let inner = self.inner.lock();
-            if inner.attempt.changes_id {
-                // Of the id that goes.
-                return;
-            }
-            inner.phase
-        };
-        let step = match (phase, message.event()) {
-            (Phase::Connecting, RDMA_CM_EVENT_ADDR_RESOLVED) => self.find_route(),
-            (Phase::Connecting, RDMA_CM_EVENT_ROUTE_RESOLVED) => self.ask(),
-            (Phase::Connecting, RDMA_CM_EVENT_ESTABLISHED) => self.established(message),
-            (Phase::Connecting, RDMA_CM_EVENT_ADDR_ERROR | RDMA_CM_EVENT_ROUTE_ERROR) => {
-                self.try_again(failure(message))
-            }
-            (Phase::Connecting, _) if is_end(message.event()) => Err(failure(message)),
-            (Phase::Accepting, RDMA_CM_EVENT_ESTABLISHED) => {
-                self.accepted();
-                Ok(())
-            }
-            (Phase::Accepting, _) if is_end(message.event()) => {
-                self.give_up_accepting();
-                Ok(())
-            }
-            (Phase::Connected, RDMA_CM_EVENT_DEVICE_REMOVAL) => {
-                self.lost(Some(Errno::ENODEV));
-                Ok(())
-            }
-            (Phase::Connected, _) if is_end(message.event()) => {
-                self.lost(None);
-                Ok(())
-            }
+            event if is_end(event) => Err(connect_error(message)),
             _ => Ok(()),
-        };
-        if let Err(error) = step {
-            self.inner.lock().fail(error);
         }
     }
 
-    fn find_route(&self) -> Result<()> {
+    fn resolve_route(&self) -> Result<()> {
         let (route, timeout) = {
-            let inner = self.inner.lock();
-            (try_copy(&inner.route)?, inner.attempt.timeout())
+            let state = self.state.lock();
+            (try_copy(&state.route)?, state.attempt.timeout_ms())
         };
         if route.is_empty() {
             self.id().resolve_route(timeout)
@@ -158,30 +139,30 @@ impl Stream {
         }
     }
 
-    /// Address and route resolution lose packets: once more, with more patience.
-    fn try_again(&self, error: Errno) -> Result<()> {
+    /// Address and route resolution lose packets: once more, with a longer timeout.
+    fn retry_resolution(&self, error: Errno) -> Result<()> {
         let (destination, timeout) = {
-            let mut inner = self.inner.lock();
-            if error != Errno::ETIMEDOUT || inner.attempt.retries >= MAX_RETRIES {
+            let mut state = self.state.lock();
+            if error != Errno::ETIMEDOUT || state.attempt.retries >= MAX_RETRIES {
                 return Err(error);
             }
-            inner.attempt.retries += 1;
-            (inner.attempt.destination.ok_or(error)?, inner.attempt.timeout())
+            state.attempt.retries += 1;
+            (state.attempt.destination.ok_or(error)?, state.attempt.timeout_ms())
         };
         self.id().resolve_address(None, &destination, timeout)
     }
 
-    fn ask(&self) -> Result<()> {
-        let options = self.inner.lock().options;
+    fn request(&self) -> Result<()> {
+        let options = self.state.lock().options;
         let id = self.id();
         let link = Link::create(id.get(), &options)?;
         let own = link.endpoint.connection_data().encode();
         // Native addresses leave room for a header of their own.
-        let mut data = [0; IB_HEADER + CONNECTION_DATA];
-        data[IB_HEADER..].copy_from_slice(&own);
-        let unused = if self.family == AF_IB { 0 } else { IB_HEADER };
+        let mut data = [0; IB_HEADER_SIZE + CONNECTION_DATA_SIZE];
+        data[IB_HEADER_SIZE..].copy_from_slice(&own);
+        let unused = if self.family == AF_IB { 0 } else { IB_HEADER_SIZE };
         let split = link.endpoint.sizes().split;
-        self.inner.lock().link = Some(link);
+        self.state.lock().link = Some(link);
         id.connect(Some(&Parameters {
             private_data: &data[unused..],
             responder_resources: 0,
@@ -194,40 +175,30 @@ impl Stream {
         }))
     }
 
-    fn established(&self, message: &Message) -> Result<()> {
-        let data = ConnectionData::decode(message.private_data())?;
+    fn established(&self, message: &CmEvent) -> Result<()> {
+        let data = ConnectionData::decode(message.private_data()).map_err(|error| {
+            because!(error, **self.id(), "the server speaks no rsockets, or another version")
+        })?;
         let (local, peer) = self.id().addresses();
-        let mut inner = self.inner.lock();
-        (inner.local, inner.peer) = (local, peer);
-        inner.link.as_mut().ok_or(Errno::EIO)?.connect(&data);
-        inner.phase = Phase::Connected;
-        inner.attempt = Attempt::default();
-        inner.wake();
-        drop(inner);
+        let mut state = self.state.lock();
+        (state.local, state.peer) = (local, peer);
+        state.link.as_mut().ok_or(Errno::EIO)?.connect(&data);
+        state.phase = Phase::Connected;
+        state.attempt = ConnectAttempt {
+            success_unreported: state.attempt.success_unreported,
+            ..ConnectAttempt::default()
+        };
+        log!(Info, "rsocket {}{}: connected", state.fd, Names(&state));
+        probe!(rdmacm, rsocket__connect__done, state.fd, 0);
+        state.wake();
+        drop(state);
         self.start_keep_alive();
         Ok(())
     }
-
-    /// The connection has ended, by the peer's good-bye or without one.
-    pub(super) fn lost(&self, error: Option<Errno>) {
-        {
-            let mut inner = self.inner.lock();
-            // What arrived before counts.
-            inner.progress();
-            if let Some(link) = &mut inner.link {
-                link.lose();
-            }
-            if let Some(error) = error {
-                inner.error.get_or_insert(error);
-            }
-            inner.wake();
-        }
-        // Answers the peer; a connection that is gone needs no answer.
-        let _ = self.id().disconnect();
-    }
 }
 
-fn is_end(event: rdma_cm_event_type) -> bool {
+/// Whether an event ends a connection, or the attempt to make one.
+pub(super) fn is_end(event: rdma_cm_event_type) -> bool {
     matches!(
         event,
         RDMA_CM_EVENT_CONNECT_ERROR
@@ -238,12 +209,17 @@ fn is_end(event: rdma_cm_event_type) -> bool {
     )
 }
 
-/// What a failed step is in the words of connect(2).
-fn failure(message: &Message) -> Errno {
+/// A failed step as an error of connect(2).
+fn connect_error(message: &CmEvent) -> Errno {
     match (message.event(), message.status()) {
         (RDMA_CM_EVENT_REJECTED, _) => Errno::ECONNREFUSED,
         (RDMA_CM_EVENT_DISCONNECTED, _) => Errno::ECONNRESET,
         (RDMA_CM_EVENT_UNREACHABLE, 0) => Errno::ETIMEDOUT,
+        // The peer has answered and gone, so that the last step found nobody.
+        (RDMA_CM_EVENT_CONNECT_ERROR, 0) => Errno::ECONNREFUSED,
+        (RDMA_CM_EVENT_CONNECT_ERROR, status) if Errno::of(status) == Errno::EINVAL => {
+            Errno::ECONNREFUSED
+        }
         (RDMA_CM_EVENT_DEVICE_REMOVAL, 0) => Errno::ENODEV,
         (_, 0) => Errno::EHOSTUNREACH,
         (_, status) => Errno::of(status),

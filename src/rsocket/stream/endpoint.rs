@@ -1,56 +1,62 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The queue pair of a stream, its completion queue and its registered memory.
 //!
 //! # Safety
-//! Posts work on regions that are dropped after the queue pair. Inline data is read before a post
-//! returns.
+//! Posts work on regions that are given up after the queue pair. Inline data is read before a post
+//! returns. What is given up is taken out of the endpoint once, when it is dropped.
 #![allow(unsafe_code)]
 
-mod post;
-
-use super::options::Options;
-use crate::error::{Errno, Result};
-use crate::id::Id;
-use crate::qp;
-use crate::rsocket::flow::{CONTROL, Sizes, Tag};
-use crate::rsocket::region::Region;
-use crate::rsocket::wire::{ConnectionData, IOMAP_ENTRY, IomapEntry, SEGMENT, Segment, TARGETS};
-use crate::verbs::{CompletionQueue, QueuePair};
-use crate::verbs_ext::{LOCAL, REMOTE_WRITE};
+use super::options::StreamOptions;
+use crate::cm::id::Id;
+use crate::cm::qp;
+use crate::device::{Binding, Device};
+use crate::rsocket::flow::{CONTROL, Sizes, WrId, small_ring};
+use crate::rsocket::memory::region::Region;
+use crate::rsocket::pool;
+use crate::rsocket::wait::event_queue::EventQueue;
+use crate::rsocket::wire::{
+    ConnectionData, IOMAP_ENTRY_SIZE, IomapEntry, REMOTE_SGL_ENTRIES, SEGMENT_SIZE, Segment,
+};
+use crate::verbs::{QueuePair, REMOTE_WRITE};
+use base::errno::{Errno, Result};
+use base::fail;
+use base::fd::RawFd;
+use core::mem::{ManuallyDrop, MaybeUninit};
 use rdma_sys::ibv_qp_init_attr;
-use std::mem::MaybeUninit;
-use std::os::fd::RawFd;
 
 /// Bytes of a message where it travels as data.
-const MESSAGE: usize = 4;
-const TARGET_LIST: usize = TARGETS as usize * SEGMENT;
+pub(super) const MESSAGE_SIZE: usize = 4;
+const REMOTE_SGL_SIZE: usize = REMOTE_SGL_ENTRIES as usize * SEGMENT_SIZE;
 
 /// See the module text.
 pub(super) struct Endpoint {
     id: &'static Id,
-    queue_pair: QueuePair,
-    queue: CompletionQueue,
-    event_fd: RawFd,
-    /// Written by the peer: target list, iomap table, receive buffer.
-    receive: Region,
-    receive_at: usize,
-    /// Send buffer, entries on their way, slots for messages that travel as data.
-    send: Region,
-    entries_at: usize,
+    pub(super) queue_pair: QueuePair,
+    pub(super) queue: ManuallyDrop<EventQueue>,
+    /// Written by the peer: scatter list, iomap table, receive buffer.
+    pub(super) receive: ManuallyDrop<Region>,
+    pub(super) receive_at: usize,
+    /// Small send ring, entries in flight, slots for messages that travel as data.
+    pub(super) send: ManuallyDrop<Region>,
+    /// The large send ring, while it is in use.
+    large_send: Option<Region>,
+    /// Of the ring that is sent from.
+    send_size: u32,
+    pub(super) entries_at: usize,
     messages_at: usize,
-    sizes: Sizes,
-    inline: u32,
-    next_entry: usize,
-    peer_swapped: bool,
-    peer_targets: Segment,
+    pub(super) sizes: Sizes,
+    pub(super) inline: u32,
+    pub(super) next_entry: usize,
+    pub(super) peer_swapped: bool,
+    pub(super) remote_sgl: Segment,
     peer_iomap_size: u16,
 }
 
-/// Limits of the device, applied to what was asked for.
-fn settle(id: &Id, options: &Options) -> Result<Sizes> {
-    let context = id.context()?;
-    let device = context.query_device()?;
-    let most = u32::try_from(device.max_qp_wr).unwrap_or(0).clamp(1, 0xFFFE);
-    let completions = u32::try_from(device.max_cqe).unwrap_or(0);
+/// The sizes that were requested, within the limits of the device.
+fn settle(device: &Device, options: &StreamOptions) -> Result<Sizes> {
+    let most = device.max_work_requests().clamp(1, 0xFFFE);
+    let completions = device.max_completions();
     let (mut send_queue, mut receive_queue) =
         (options.send_queue.min(most), options.receive_queue.min(most));
     if send_queue + receive_queue > completions {
@@ -58,7 +64,10 @@ fn settle(id: &Id, options: &Options) -> Result<Sizes> {
         receive_queue = receive_queue.min(completions / 2);
     }
     if send_queue <= CONTROL + 2 || receive_queue < 2 {
-        return Err(Errno::ENOMEM);
+        return Err(fail!(
+            ENOMEM,
+            "the device takes {most} work requests and {completions} completions, too few for an rsocket"
+        ));
     }
     Ok(Sizes {
         receive_buffer: options.receive_buffer & !1,
@@ -66,39 +75,43 @@ fn settle(id: &Id, options: &Options) -> Result<Sizes> {
         send_queue,
         receive_queue,
         iomap: options.iomap_size,
-        split: context.is_iwarp(),
+        split: device.context()?.is_iwarp(),
     })
 }
 
 impl Endpoint {
     /// Makes everything for an id that is bound to a device, and posts the receives.
-    pub(super) fn create(id: &'static Id, options: &Options) -> Result<Endpoint> {
-        let sizes = settle(id, options)?;
+    pub(super) fn create(id: &'static Id, options: &StreamOptions) -> Result<Endpoint> {
+        pool::or_with_less(|| Endpoint::try_create(id, options))
+    }
+
+    fn try_create(id: &'static Id, options: &StreamOptions) -> Result<Endpoint> {
+        let device = id.device()?;
+        let sizes = settle(&device, options)?;
         let domain = id.domain()?;
-        let receive_at = TARGET_LIST + usize::from(sizes.iomap) * IOMAP_ENTRY;
+        let receive_at = REMOTE_SGL_SIZE + usize::from(sizes.iomap) * IOMAP_ENTRY_SIZE;
         let receive_at = receive_at.next_multiple_of(64);
         let receive_length = receive_at + sizes.receive_buffer as usize;
-        let entries_at = (sizes.send_buffer as usize).next_multiple_of(64);
-        let messages_at = entries_at + CONTROL as usize * SEGMENT;
-        let slots = if sizes.split { sizes.receive_queue as usize * MESSAGE } else { 0 };
-        let receive = Region::map(domain, receive_length, REMOTE_WRITE)?;
-        let send = Region::map(domain, messages_at + slots, LOCAL)?;
-        let queue = CompletionQueue::create(
-            id.context()?,
-            sizes.send_queue + sizes.receive_queue,
-            std::ptr::null_mut(),
-        )?;
-        let event_fd = queue.event_fd()?;
+        let send_size = small_ring(sizes.send_buffer);
+        let entries_at = (send_size as usize).next_multiple_of(64);
+        let messages_at = entries_at + CONTROL as usize * SEGMENT_SIZE;
+        let slots = if sizes.split { sizes.receive_queue as usize * MESSAGE_SIZE } else { 0 };
+        // A key that no earlier peer has heard of.
+        let receive = Region::register(domain, pool::pages(receive_length)?, REMOTE_WRITE)?;
+        let send = pool::send_region(&device, domain, messages_at + slots)?;
+        let queue = pool::event_queue(&device, sizes.send_queue + sizes.receive_queue)?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
-        attr.send_cq = queue.as_ptr();
-        attr.recv_cq = queue.as_ptr();
+        attr.send_cq = queue.queue().as_ptr();
+        attr.recv_cq = queue.queue().as_ptr();
         attr.qp_type = id.qp_type();
         attr.cap.max_send_wr = sizes.send_queue;
         attr.cap.max_recv_wr = sizes.receive_queue;
         attr.cap.max_send_sge = 2;
         attr.cap.max_recv_sge = 1;
-        attr.cap.max_inline_data = options.inline.max(if sizes.split { MESSAGE as u32 } else { 0 });
+        attr.cap.max_inline_data =
+            options.inline.max(if sizes.split { MESSAGE_SIZE as u32 } else { 0 });
+        id.with(|state| state.peer_only_writes = true);
         // SAFETY: live queues of the id's device and its domain.
         unsafe { qp::create(id, domain.as_ptr(), &mut attr) }?;
         let Some(queue_pair) = id.queue_pair().map(|pinned| *pinned) else {
@@ -107,27 +120,37 @@ impl Endpoint {
         let endpoint = Endpoint {
             id,
             queue_pair,
-            queue,
-            event_fd,
-            receive,
+            queue: ManuallyDrop::new(queue),
+            receive: ManuallyDrop::new(receive),
             receive_at,
-            send,
+            send: ManuallyDrop::new(send),
+            large_send: None,
+            send_size,
             entries_at,
             messages_at,
             sizes,
             inline: attr.cap.max_inline_data,
             next_entry: 0,
             peer_swapped: false,
-            peer_targets: Segment::default(),
+            remote_sgl: Segment::default(),
             peer_iomap_size: 0,
         };
-        if sizes.split && endpoint.inline < MESSAGE as u32 {
-            return Err(Errno::EOPNOTSUPP);
+        if sizes.split && endpoint.inline < MESSAGE_SIZE as u32 {
+            return Err(fail!(
+                EOPNOTSUPP,
+                *id,
+                "the iWARP device sends {} bytes inline, rsockets need {MESSAGE_SIZE}",
+                endpoint.inline
+            ));
         }
         for slot in 0..sizes.receive_queue {
             endpoint.post_receive(slot)?;
         }
         Ok(endpoint)
+    }
+
+    pub(super) fn id(&self) -> &'static Id {
+        self.id
     }
 
     pub(super) fn sizes(&self) -> Sizes {
@@ -138,37 +161,43 @@ impl Endpoint {
         self.inline
     }
 
-    pub(super) fn event_fd(&self) -> RawFd {
-        self.event_fd
+    /// Of the connection manager's events.
+    pub(super) fn fd(&self) -> Result<RawFd> {
+        self.id.fd()
     }
 
-    pub(super) fn queue(&self) -> &CompletionQueue {
-        &self.queue
+    pub(super) fn registered(&self) -> usize {
+        let large = self.large_send.as_ref().map_or(0, Region::length);
+        self.receive.length() + self.send.length() + large
     }
 
     pub(super) fn peer_iomap_size(&self) -> u16 {
         self.peer_iomap_size
     }
 
-    /// What to tell the peer in connect or accept.
+    /// The private data of connect or accept.
     pub(super) fn connection_data(&self) -> ConnectionData {
         let key = self.receive.remote_key();
         ConnectionData {
             big_endian: cfg!(target_endian = "big"),
             credits: self.sizes.receive_queue as u16,
             iomap_size: self.sizes.iomap,
-            targets: Segment { address: self.receive.address(0), key, length: TARGETS },
+            remote_sgl: Segment {
+                address: self.receive.address(0),
+                key,
+                length: REMOTE_SGL_ENTRIES,
+            },
             first: Segment {
                 address: self.receive.address(self.receive_at),
                 key,
-                length: self.sizes.receive_buffer / 2,
+                length: self.sizes.receive_buffer,
             },
         }
     }
 
     pub(super) fn connect(&mut self, peer: &ConnectionData) {
         self.peer_swapped = peer.big_endian != cfg!(target_endian = "big");
-        self.peer_targets = peer.targets;
+        self.remote_sgl = peer.remote_sgl;
         self.peer_iomap_size = peer.iomap_size;
     }
 
@@ -184,46 +213,46 @@ impl Endpoint {
             return self.post_slot(slot);
         }
         // SAFETY: no memory.
-        unsafe { self.queue_pair.post_receive(Tag::Receive(slot).encode(), &[]) }
+        unsafe { self.queue_pair.post_receive(WrId::Receive(slot).encode(), (&[]).into()) }
     }
 
     #[inline(never)]
     fn post_slot(&self, slot: u32) -> Result<()> {
-        let entries = [self.send.entry(self.message_at(slot), MESSAGE as u32)];
+        let entries = [self.send.entry(self.message_at(slot), MESSAGE_SIZE as u32)];
         // SAFETY: a slot of the send region.
-        unsafe { self.queue_pair.post_receive(Tag::Receive(slot).encode(), &entries) }
+        unsafe { self.queue_pair.post_receive(WrId::Receive(slot).encode(), (&entries).into()) }
     }
 
     fn message_at(&self, slot: u32) -> usize {
-        self.messages_at + slot as usize * MESSAGE
+        self.messages_at + slot as usize * MESSAGE_SIZE
     }
 
     /// The message that a receive without immediate data has brought.
     #[inline(never)]
     pub(super) fn message_in(&self, slot: u32, length: u32) -> Option<u32> {
         let whole =
-            self.sizes.split && length as usize == MESSAGE && slot < self.sizes.receive_queue;
+            self.sizes.split && length as usize == MESSAGE_SIZE && slot < self.sizes.receive_queue;
         whole.then(|| {
             let raw = u32::from_ne_bytes(self.send.read(self.message_at(slot)));
             if self.peer_swapped { raw.swap_bytes() } else { raw }
         })
     }
 
-    /// The entry at a place of our target list, which is then free for the peer's next one.
-    pub(super) fn take_target(&self, place: u32) -> Option<Segment> {
-        let at = place as usize * SEGMENT;
-        let entry = Segment::from_entry(&self.receive.read(at));
+    /// The entry at an index of our scatter list, which is then free for the peer's next one.
+    pub(super) fn take_segment(&self, index: u32) -> Option<Segment> {
+        let at = index as usize * SEGMENT_SIZE;
+        let entry = Segment::from_bytes(self.receive.read(at));
         if entry.length == 0 {
             return None;
         }
-        self.receive.write(at, &[0; SEGMENT]);
+        self.receive.write(at, &[0; SEGMENT_SIZE]);
         Some(entry)
     }
 
     /// An entry of our iomap table, as the peer wrote it.
     pub(super) fn iomap_entry(&self, index: u16) -> IomapEntry {
-        let at = TARGET_LIST + usize::from(index) * IOMAP_ENTRY;
-        IomapEntry::from_bytes(&self.receive.read(at))
+        let at = REMOTE_SGL_SIZE + usize::from(index) * IOMAP_ENTRY_SIZE;
+        IomapEntry::from_bytes(self.receive.read(at))
     }
 
     /// Received bytes, for copying.
@@ -231,14 +260,37 @@ impl Endpoint {
         self.receive.pointer(self.receive_at + at as usize, length as usize)
     }
 
-    /// Part of the send buffer, for filling.
-    pub(super) fn sending(&self, at: u32, length: u32) -> *mut u8 {
-        self.send.pointer(at as usize, length as usize)
+    /// What is sent from.
+    #[inline]
+    pub(super) fn send_ring(&self) -> &Region {
+        self.large_send.as_ref().unwrap_or(&self.send)
     }
 
-    /// Pieces of the send buffer that hold `length` bytes from `at` on, around its end.
+    /// Part of the send ring, for filling.
+    pub(super) fn sending(&self, at: u32, length: u32) -> *mut u8 {
+        self.send_ring().pointer(at as usize, length as usize)
+    }
+
+    /// Makes the large send ring.
+    pub(super) fn grow(&mut self) -> Result<()> {
+        let length = self.sizes.send_buffer as usize;
+        self.large_send = Some(pool::send_region(&self.id.device()?, self.id.domain()?, length)?);
+        self.send_size = self.sizes.send_buffer;
+        Ok(())
+    }
+
+    /// Nothing of the large send ring is in flight.
+    pub(super) fn shrink(&mut self) {
+        self.send_size = small_ring(self.sizes.send_buffer);
+        let (region, device) = (self.large_send.take(), self.id.device());
+        if let (Some(region), Ok(binding)) = (region, device.and_then(Binding::new)) {
+            pool::keep_send_region(region, binding);
+        }
+    }
+
+    /// Pieces of the send ring that hold `length` bytes from `at` on, around its end.
     pub(super) fn around(&self, at: u32, length: u32) -> [(u32, u32); 2] {
-        let first = length.min(self.sizes.send_buffer - at);
+        let first = length.min(self.send_size - at);
         [(at, first), (0, length - first)]
     }
 }
@@ -246,6 +298,22 @@ impl Endpoint {
 impl Drop for Endpoint {
     fn drop(&mut self) {
         // Before the queue and the regions.
-        qp::destroy(self.id);
+        let ended = qp::destroy(self.id);
+        // SAFETY: taken once, and not used after this.
+        let (queue, receive, send) = unsafe {
+            let queue = ManuallyDrop::take(&mut self.queue);
+            let receive = ManuallyDrop::take(&mut self.receive);
+            (queue, receive, ManuallyDrop::take(&mut self.send))
+        };
+        let binding = || Binding::new(self.id.device()?);
+        // What a queue pair may still use is nobody else's.
+        if let (Ok(()), Ok(first), Ok(second)) = (ended, binding(), binding()) {
+            pool::keep_event_queue(queue, first);
+            pool::keep_send_region(send, second);
+            if let Ok(pages) = receive.into_pages() {
+                pool::keep_pages(pages);
+            }
+            self.shrink();
+        }
     }
 }

@@ -1,52 +1,59 @@
-//! A connection's moving parts: the endpoint, the books, and what is known of the peer.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! A connection: its endpoint, its flow control, and how far the peer has closed it.
 
 use super::endpoint::Endpoint;
-use super::options::Options;
-use crate::error::{Errno, Result};
-use crate::id::Id;
-use crate::rsocket::armed::Armed;
-use crate::rsocket::flow::{Event, Flow, Tag};
-use crate::rsocket::wire::{ConnectionData, Message};
+use super::options::StreamOptions;
+use crate::cm::id::Id;
+use crate::rsocket::flow::{Effect, Flow, WrId};
+use crate::rsocket::service;
+use crate::rsocket::wait::event_queue::BATCH;
+use crate::rsocket::wire::{ConnectionData, StreamMessage};
 use crate::verbs::{Completion, Found, Room};
+use base::errno::{Errno, Result};
+use base::fail;
 use rdma_sys::ibv_wc_status;
-
-const BATCH: usize = 16;
 
 /// How far the peer has closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Peer {
+pub(super) enum PeerState {
     Open,
     /// It will write no more.
     ShutDown,
-    /// It said good-bye.
+    /// It is gone.
     Gone,
-    /// The connection ended without a word.
-    Lost,
 }
 
 /// See the module text.
 pub(super) struct Link {
     pub(super) endpoint: Endpoint,
     pub(super) flow: Flow,
-    pub(super) peer: Peer,
+    pub(super) peer: PeerState,
     /// Why nothing can be sent or received any more.
     pub(super) failure: Option<Errno>,
-    /// The queue pair has ended, and not by us: the news of it is on its way, if there is any.
+    /// The queue pair has ended, and not by us: the event with the reason may follow.
     pub(super) flushed: bool,
-    armed: Armed,
+    /// What that means where no event follows.
+    pub(super) flush_reason: Errno,
+    /// The message of our end, which waits for a slot.
+    unsent_end: Option<StreamMessage>,
+    /// What was sent and received at the end of the last period.
+    activity: (u16, u16),
 }
 
 impl Link {
-    pub(super) fn create(id: &'static Id, options: &Options) -> Result<Link> {
+    pub(super) fn create(id: &'static Id, options: &StreamOptions) -> Result<Link> {
         let endpoint = Endpoint::create(id, options)?;
         let flow = Flow::new(endpoint.sizes());
         Ok(Link {
             endpoint,
             flow,
-            peer: Peer::Open,
+            peer: PeerState::Open,
             failure: None,
             flushed: false,
-            armed: Armed::default(),
+            flush_reason: Errno::ECONNRESET,
+            unsent_end: None,
+            activity: (0, 0),
         })
     }
 
@@ -58,17 +65,14 @@ impl Link {
     /// Whether something can still be sent.
     #[inline]
     pub(super) fn is_alive(&self) -> bool {
-        self.failure.is_none() && self.peer < Peer::Gone
+        self.failure.is_none() && self.peer < PeerState::Gone
     }
 
-    /// The connection is over. As TCP, a peer that had ended its own side is not missed; nor is one whose
-    /// connection had failed before, of which the caller was told.
-    pub(super) fn lose(&mut self) {
-        self.peer = match self.peer {
-            Peer::Open if self.failure.is_none() => Peer::Lost,
-            Peer::Open | Peer::ShutDown => Peer::Gone,
-            over => over,
-        };
+    /// The connection is over. True for a peer that had not sent its end: it aborted, or died.
+    pub(super) fn lose(&mut self) -> bool {
+        let was_open = self.peer == PeerState::Open && self.failure.is_none();
+        self.peer = PeerState::Gone;
+        was_open
     }
 
     #[cold]
@@ -80,11 +84,19 @@ impl Link {
         }
     }
 
+    /// Ends the connection: no rsocket sends that.
+    #[cold]
+    #[inline(never)]
+    fn break_off(&mut self, sent: &str) {
+        let id = self.endpoint.id();
+        self.fail(fail!(EPROTO, *id, "the peer violates the protocol of rsockets: it sent {sent}"));
+    }
+
     /// Takes what has completed and sends the credits that this allows. Mostly nothing has.
     #[inline]
     pub(super) fn progress(&mut self) {
         let mut room = Room::new();
-        let found = self.look(&mut room);
+        let found = self.poll(&mut room);
         if found.len() > 0 {
             self.take(found);
         }
@@ -92,8 +104,8 @@ impl Link {
     }
 
     #[inline]
-    fn look<'a>(&mut self, room: &'a mut Room<BATCH>) -> Found<'a> {
-        self.endpoint.queue().poll(room).unwrap_or_else(|error| {
+    fn poll<'a>(&mut self, room: &'a mut Room<BATCH>) -> Found<'a> {
+        self.endpoint.queue.poll(room).unwrap_or_else(|error| {
             self.fail(error);
             Found::default()
         })
@@ -101,9 +113,9 @@ impl Link {
 
     #[inline(never)]
     fn take(&mut self, first: Found<'_>) {
-        self.armed.expect_event();
-        // An honest peer has no more under way than credits, and control messages, of which few; one
-        // that sends on and on must not keep the caller here.
+        self.endpoint.queue.expect_event();
+        // An honest peer has no more in flight than its credits and a few control messages; one
+        // that never stops must not keep the caller here.
         let sizes = self.endpoint.sizes();
         let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize / BATCH;
         let mut room = Room::new();
@@ -114,11 +126,14 @@ impl Link {
                 break;
             }
             if left == 0 {
-                self.fail(Errno::EPROTO);
+                self.break_off("messages without end, beyond its credits");
                 break;
             }
             left -= 1;
-            found = self.look(&mut room);
+            found = self.poll(&mut room);
+        }
+        if let Some(message) = self.unsent_end {
+            self.send_end(message);
         }
     }
 
@@ -142,13 +157,13 @@ impl Link {
 
     #[inline]
     fn completed(&mut self, completion: &Completion) {
-        match Tag::decode(completion.id) {
-            Tag::Receive(slot) if completion.is_success() => self.received(completion, slot),
+        match WrId::decode(completion.id) {
+            WrId::Receive(slot) if completion.is_success() => self.received(completion, slot),
             _ => self.sent(completion.id, completion.status),
         }
     }
 
-    /// A message has arrived. Behind a good-bye comes nothing that counts.
+    /// A message has arrived. What follows a disconnect does not count.
     #[inline]
     fn received(&mut self, completion: &Completion, slot: u32) {
         if !self.is_alive() {
@@ -157,16 +172,18 @@ impl Link {
         let message =
             completion.immediate.or_else(|| self.endpoint.message_in(slot, completion.length));
         let Some(raw) = message else {
-            return self.fail(Errno::EPROTO);
+            return self.break_off("a message without immediate data");
         };
-        let booked = match Message::decode(raw) {
-            Message::Data(bytes) => self.flow.data(bytes),
+        let accounted = match StreamMessage::decode(raw) {
+            StreamMessage::Data(bytes) => self.flow.data(bytes),
             message => self.control(message, completion.length > 0),
         };
-        match booked {
-            Ok(()) if self.peer < Peer::Gone => {}
+        match accounted {
+            Ok(()) if self.peer < PeerState::Gone => {}
             Ok(()) => return,
-            Err(error) => return self.fail(error),
+            Err(_) => {
+                return self.break_off("a message that its credits or its state do not allow");
+            }
         }
         if let Err(error) = self.endpoint.post_receive(slot) {
             self.fail(error);
@@ -174,14 +191,14 @@ impl Link {
     }
 
     #[inline(never)]
-    fn control(&mut self, message: Message, with_entry: bool) -> Result<()> {
+    fn control(&mut self, message: StreamMessage, with_entry: bool) -> Result<()> {
         match self.flow.message(message)? {
-            Event::Nothing => {}
-            Event::Shutdown => self.peer = self.peer.max(Peer::ShutDown),
-            Event::Disconnect => self.peer = self.peer.max(Peer::Gone),
+            Effect::Nothing => {}
+            Effect::Shutdown => self.peer = self.peer.max(PeerState::ShutDown),
+            Effect::Disconnect => self.peer = self.peer.max(PeerState::Gone),
         }
-        if with_entry && matches!(message, Message::Credit(_)) {
-            self.take_target();
+        if with_entry && matches!(message, StreamMessage::Credit(_)) {
+            self.take_segment();
         }
         Ok(())
     }
@@ -189,62 +206,121 @@ impl Link {
     /// What we posted is done, or has failed.
     #[inline(never)]
     fn sent(&mut self, id: u64, status: ibv_wc_status::Type) {
-        let tag = Tag::decode(id);
-        self.flow.completed(tag);
+        let wr_id = WrId::decode(id);
+        self.flow.completed(wr_id);
         if !self.is_alive() {
             return;
         }
         match status {
             ibv_wc_status::IBV_WC_SUCCESS => {}
             ibv_wc_status::IBV_WC_WR_FLUSH_ERR => self.flushed = true,
+            // The peer may be gone, and the event that says so on its way.
+            ibv_wc_status::IBV_WC_RETRY_EXC_ERR => {
+                (self.flushed, self.flush_reason) = (true, Errno::ETIMEDOUT);
+            }
             // What was received does not fit: no rsocket sends that.
-            _ if matches!(tag, Tag::Receive(_)) => self.fail(Errno::EPROTO),
-            status => self.fail(meaning(status)),
+            _ if matches!(wr_id, WrId::Receive(_)) => {
+                self.break_off("data that does not fit into a receive");
+            }
+            status => self.fail(error_of(status)),
         }
     }
 
-    /// The entry that came with a credit. One that none has told of may be half written.
-    fn take_target(&mut self) {
-        let Some(place) = self.flow.awaited_target() else { return };
-        if let Some(segment) = self.endpoint.take_target(place) {
-            self.flow.add_target(segment);
+    /// The entry that came with a credit. One that no credit has announced may be half written.
+    fn take_segment(&mut self) {
+        let Some(index) = self.flow.awaited_index() else { return };
+        if let Some(segment) = self.endpoint.take_segment(index) {
+            self.flow.add_segment(segment);
         }
-    }
-
-    /// Asks for an event with the next completion; progress must follow before any sleep.
-    pub(super) fn arm(&mut self) -> Result<()> {
-        self.armed.arm(self.endpoint.queue())
     }
 
     /// Takes the event that made the descriptor readable. False when another thread was first.
     pub(super) fn take_event(&mut self) -> bool {
-        self.armed.take_event(self.endpoint.queue())
+        self.endpoint.queue.take_event()
     }
 
-    /// Takes the event of what has come since it was asked for.
+    /// Takes the event, if something has completed since it was requested.
     pub(super) fn take_due(&mut self) -> bool {
-        self.armed.take_due(self.endpoint.queue())
+        self.endpoint.queue.take_due()
     }
 
     pub(super) fn expect_event(&mut self) {
-        self.armed.expect_event();
+        self.endpoint.queue.expect_event();
     }
 
-    pub(super) fn send_control(&mut self, message: Message) -> bool {
-        let Some(tag) = self.flow.take_control() else { return false };
-        if let Err(error) = self.endpoint.post_control(message, tag) {
+    /// Sends the message of our end, now or when a slot is free.
+    pub(super) fn send_end(&mut self, message: StreamMessage) {
+        let is_sent = !self.is_alive() || self.send_control(message);
+        self.unsent_end = if is_sent { None } else { Some(message) };
+    }
+
+    /// The message of our end has no slot yet.
+    pub(super) fn has_unsent_end(&self) -> bool {
+        self.is_alive() && self.unsent_end.is_some()
+    }
+
+    /// All that was sent has left, or never will.
+    pub(super) fn is_drained(&self) -> bool {
+        !self.is_alive() || (self.unsent_end.is_none() && self.flow.is_drained())
+    }
+
+    /// Bytes that are registered for it.
+    pub(super) fn registered(&self) -> usize {
+        self.endpoint.registered()
+    }
+
+    pub(super) fn send_control(&mut self, message: StreamMessage) -> bool {
+        let Some(wr_id) = self.flow.take_control() else { return false };
+        if let Err(error) = self.endpoint.post_control(message, wr_id) {
             self.fail(error);
         }
         true
     }
 }
 
-/// What a failed work request is in the words of TCP.
-fn meaning(status: ibv_wc_status::Type) -> Errno {
-    match status {
-        ibv_wc_status::IBV_WC_RETRY_EXC_ERR | ibv_wc_status::IBV_WC_RNR_RETRY_EXC_ERR => {
-            Errno::ETIMEDOUT
+/// The send ring.
+impl Link {
+    /// A large ring, where the small one has no room for so many bytes.
+    #[inline]
+    pub(super) fn make_room_for(&mut self, bytes: u64) {
+        if self.flow.would_send_more(bytes) {
+            self.grow();
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        if self.endpoint.grow().is_err() {
+            return self.flow.stay_small();
+        }
+        self.flow.grow();
+        // Without memory for it the ring stays large.
+        let _ = service::get().and_then(|service| service.watch_idle(self.endpoint.fd()?));
+    }
+
+    /// At the end of a period: a small ring, where nothing has moved in it. Whether there is a large one
+    /// still.
+    pub(super) fn shrink(&mut self) -> bool {
+        self.progress();
+        let activity = self.flow.activity();
+        let was_idle = core::mem::replace(&mut self.activity, activity) == activity;
+        if was_idle && self.is_alive() {
+            if self.flow.shrink() {
+                self.endpoint.shrink();
+            } else if self.flow.is_large() && self.flow.has_all_control() {
+                // Its completion says that all before it has left.
+                self.send_control(StreamMessage::KeepAlive);
+            }
+        }
+        self.is_alive() && self.flow.is_large()
+    }
+}
+
+/// The error of TCP for a failed work request.
+fn error_of(status: ibv_wc_status::Type) -> Errno {
+    match status {
+        ibv_wc_status::IBV_WC_RNR_RETRY_EXC_ERR => Errno::ETIMEDOUT,
         ibv_wc_status::IBV_WC_REM_ACCESS_ERR
         | ibv_wc_status::IBV_WC_REM_INV_REQ_ERR
         | ibv_wc_status::IBV_WC_REM_OP_ERR => Errno::EPROTO,

@@ -1,58 +1,71 @@
-//! The passive side. The service thread answers requests and queues what is connected; raccept only
-//! takes from the queue. While the queue is full requests stay in the kernel, which holds as many
-//! again and refuses the rest.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
+//! The passive side. The service thread answers requests and queues what is connected; raccept only
+//! takes from the queue. With `ON_DEMAND` the service thread prepares what a request needs, and
+//! raccept answers it. While the queue is full requests stay in the kernel, whose queue is long: a
+//! request that it has no room for is dropped, and repeated by its sender seconds later.
+
+use super::accept_queue::{CONFIRM_TIMEOUT, Request, Room};
 use super::link::Link;
-use super::{Inner, Phase, Stream};
-use crate::conn::Parameters;
-use crate::counted::Counted;
-use crate::error::{Errno, Result};
-use crate::event::{self, Channel, Message};
-use crate::id::Id;
-use crate::log;
-use crate::memory::try_push;
-use crate::rsocket::owned_id::SoleId;
+use super::state::{Names, Phase, Stream, StreamState};
+use crate::cm::channel::Channel;
+use crate::cm::conn::Parameters;
+use crate::cm::event;
+use crate::cm::id::CmEvent;
+use crate::rsocket::descriptor;
+use crate::rsocket::owned_id::{SoleId, refuse};
+use crate::rsocket::pool;
 use crate::rsocket::service;
-use crate::rsocket::socket::{self, Socket};
-use crate::rsocket::wire::{ConnectionData, IB_HEADER};
+use crate::rsocket::wire::{ConnectionData, IB_HEADER_SIZE};
 use crate::types::*;
-use std::collections::VecDeque;
-use std::os::fd::RawFd;
-use std::time::{Duration, Instant};
+use base::arc::{Arc, Weak};
+use base::deadline::Deadline;
+use base::errno::{Errno, Result};
+use base::time::Instant;
+use base::{because, fail, log};
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use probe::probe;
 
 /// As net.core.somaxconn.
 const MAX_BACKLOG: usize = 4096;
-/// How long a client may take between our answer and its confirmation.
-const CONFIRM_LIMIT: Duration = Duration::from_secs(20);
+/// As rdma_ucm's own limit, unless the administrator has changed it.
+const KERNEL_BACKLOG: i32 = 1024;
 const RETRIES: u8 = 7;
+/// Requests that are answered in one go: confirmations of others wait meanwhile.
+const REQUESTS_AT_ONCE: usize = 8;
 
-/// The accept queue of a listener, or whose queue an accepted stream is for.
-#[derive(Default)]
-pub(super) struct Accepting {
-    queue: VecDeque<Counted<Stream>>,
-    backlog: usize,
-    /// Answered and not yet confirmed.
-    pending: Vec<RawFd>,
-    /// Requests are left in the kernel.
-    paused: bool,
-    listener: Option<RawFd>,
+/// How long a request may wait for descriptors or memory, and the time between two attempts.
+const SHORTAGE_TIMEOUT: Duration = CONFIRM_TIMEOUT;
+const SHORTAGE_PAUSE: Duration = Duration::from_millis(100);
+
+/// What is no request of an rsocket is refused.
+fn request_of(listener: &Stream, message: &CmEvent) -> Option<Request<Stream>> {
+    let id = message.child()?;
+    let skipped = if listener.family == AF_IB { IB_HEADER_SIZE } else { 0 };
+    let data = message.private_data().get(skipped..).ok_or(Errno::EPROTO);
+    match data.and_then(ConnectionData::decode) {
+        Ok(data) => Some(Request::Id(SoleId::of(id), data, message.depths())),
+        Err(error) => {
+            log_refusal(error);
+            refuse(id);
+            None
+        }
+    }
 }
 
-impl Accepting {
-    pub(super) fn is_ready(&self) -> bool {
-        !self.queue.is_empty()
+fn refuse_request(request: Request<Stream>) {
+    match request {
+        Request::Id(id, ..) => {
+            let _ = id.reject(&[], 0);
+        }
+        Request::Child(child) => child.refuse(),
     }
+}
 
-    fn has_room(&self) -> bool {
-        self.queue.len() < self.backlog
-    }
-
-    /// The pending one that gives way to the next. An honest client confirms in one round trip, so that
-    /// clients that never do stand in nobody's way for longer.
-    fn crowded_out(&self) -> Option<RawFd> {
-        let most = self.backlog * 2 + 16;
-        if self.pending.len() < most { None } else { self.pending.first().copied() }
-    }
+/// Others may give back what is missing.
+fn is_shortage(error: Errno) -> bool {
+    matches!(error, Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM)
 }
 
 impl Stream {
@@ -60,169 +73,236 @@ impl Stream {
         self.check()?;
         let backlog = usize::try_from(backlog).unwrap_or(0).clamp(1, MAX_BACKLOG);
         {
-            let mut inner = self.inner.lock();
-            match inner.phase {
+            let mut state = self.state.lock();
+            match state.phase {
                 Phase::Idle | Phase::Bound => {}
                 Phase::Listening => {
-                    inner.accepting.backlog = backlog;
+                    state.accept_queue.backlog = backlog;
                     return Ok(());
                 }
-                _ => return Err(Errno::EINVAL),
+                phase => return Err(fail!(EINVAL, "rlisten: {self:?} is {phase:?}")),
             }
         }
-        if self.inner.lock().phase == Phase::Idle {
+        if self.state.lock().phase == Phase::Idle {
             // The kernel binds an unbound id to an IPv4 address, whatever the socket's family.
             self.bind(&SocketAddress::any(self.family))?;
         }
-        self.inner.lock().accepting.backlog = backlog;
-        self.inner.lock().phase = Phase::Listening;
-        if let Err(error) = self.id().listen(backlog as i32) {
-            self.inner.lock().phase = Phase::Bound;
+        self.state.lock().accept_queue.backlog = backlog;
+        self.state.lock().phase = Phase::Listening;
+        if let Err(error) = self.id().listen(KERNEL_BACKLOG.max(backlog as i32)) {
+            self.state.lock().phase = Phase::Bound;
             return Err(error);
         }
         let local = self.id().addresses().0;
-        self.inner.lock().local = local;
+        log!(Info, **self.id(), "{self:?} listens, backlog {backlog}");
+        self.state.lock().local = local;
         Ok(())
     }
 
-    /// The next connection's descriptor and its peer.
-    pub(crate) fn accept(&self, close_on_exec: bool) -> Result<(RawFd, Option<SocketAddress>)> {
-        self.check()?;
-        if !matches!(self.inner.lock().phase, Phase::Listening | Phase::Failed) {
-            return Err(Errno::EINVAL);
-        }
-        let patience = |inner: &Inner| inner.patience(0, inner.options.receive_timeout);
-        let child = self.wait_for(patience, &mut |inner: &mut Inner| {
-            if inner.phase != Phase::Listening {
-                // A listener whose device was removed says so, once.
-                return Some(Err(inner.take_error().err().unwrap_or(Errno::EINVAL)));
-            }
-            let child = inner.accepting.queue.pop_front()?;
-            Some(Ok((child, std::mem::take(&mut inner.accepting.paused))))
-        });
-        let (child, was_paused) = child?;
-        if was_paused {
-            service::get()?.resume(self.fd);
-        }
-        crate::rsocket::descriptor::set_close_on_exec(child.fd, close_on_exec)?;
-        let peer = child.inner.lock().peer;
-        child.publish(true);
-        Ok((child.fd, peer))
-    }
-
-    /// Answers requests while there is room for what comes of them.
-    pub(super) fn take_requests(&self) {
-        let file = self.id().file();
-        loop {
-            let oldest = {
-                let mut inner = self.inner.lock();
-                if !inner.accepting.has_room() {
-                    inner.accepting.paused = true;
-                    if let Ok(service) = service::get() {
-                        service.pause(self.fd);
-                    }
-                    return;
-                }
-                inner.accepting.crowded_out()
+    /// Takes some requests while there is room for what comes of them.
+    pub(super) fn take_requests(listener: &Arc<Stream>) {
+        let file = listener.id().file();
+        for _ in 0..REQUESTS_AT_ONCE {
+            let room = {
+                let state = listener.state.lock();
+                state.accept_queue.room(Instant::now(), state.options.registered())
             };
-            if let Some(oldest) = oldest {
-                self.give_up_pending(oldest);
+            if !listener.make_room(&room) {
+                return;
             }
-            match event::next(&file, None) {
-                Ok(message) if message.event() == RDMA_CM_EVENT_CONNECT_REQUEST => {
-                    self.take_request(&message);
+            let short = listener.state.lock().accept_queue.short.take();
+            let (request, since) = match short {
+                Some(short) => short,
+                None => match event::next(&file, Deadline::Never) {
+                    Ok(message) if message.event() == RDMA_CM_EVENT_CONNECT_REQUEST => {
+                        match request_of(listener, &message) {
+                            Some(request) => (request, Instant::now()),
+                            None => continue,
+                        }
+                    }
+                    Ok(message) if message.event() == RDMA_CM_EVENT_DEVICE_REMOVAL => {
+                        return listener.state.lock().fail(Errno::ENODEV);
+                    }
+                    Ok(_) => continue,
+                    Err(_) => return,
+                },
+            };
+            if let Err((error, request)) = Stream::admit(listener, request) {
+                let waits = is_shortage(error) && since + SHORTAGE_TIMEOUT > Instant::now();
+                if !waits {
+                    refuse_request(request);
+                    log_refusal(error);
+                    continue;
                 }
-                Ok(message) if message.event() == RDMA_CM_EVENT_DEVICE_REMOVAL => {
-                    self.inner.lock().fail(Errno::ENODEV);
+                listener.state.lock().accept_queue.short = Some((request, since));
+                let room = listener.state.lock().accept_queue.room_of_late(Instant::now());
+                if !listener.make_room(&room) {
                     return;
                 }
-                Ok(_) => {}
-                Err(_) => return,
+            }
+        }
+        if listener.state.lock().accept_queue.short.is_some() {
+            listener.pause_requests(None);
+        }
+    }
+
+    /// Evicts where that is the way to have room. False where requests have to wait.
+    fn make_room(&self, room: &Room<Stream>) -> bool {
+        match room {
+            Room::Free => true,
+            // It may have confirmed: then its event waits to be taken.
+            Room::Evict(child) => {
+                child.take_connection_events();
+                if child.is_pending() {
+                    self.state.lock().accept_queue.note_eviction(child);
+                    child.abandon();
+                }
+                true
+            }
+            Room::Full(until) => {
+                self.pause_requests(*until);
+                false
             }
         }
     }
 
-    fn give_up_pending(&self, fd: RawFd) {
-        self.inner.lock().accepting.pending.retain(|other| *other != fd);
-        if let Some(Socket::Stream(child)) = socket::find_any(fd).as_deref() {
-            // The number may be somebody else's by now.
-            let is_ours = child.inner.lock().accepting.listener == Some(self.fd);
-            if is_ours {
-                child.give_up_accepting();
-            }
+    /// Leaves requests in the kernel until the time given, or until a confirmation or a raccept makes
+    /// room. One that is short of memory or descriptors is tried again soon: others free them.
+    fn pause_requests(&self, until: Option<Instant>) {
+        let Ok(service) = service::get() else { return };
+        let mut state = self.state.lock();
+        state.accept_queue.is_paused = true;
+        let soon = Instant::now() + SHORTAGE_PAUSE;
+        let until = match &state.accept_queue.short {
+            Some(_) => Some(until.map_or(soon, |until| until.min(soon))),
+            None => until,
+        };
+        service.pause(self.fd());
+        // Without memory for the timer the next confirmation resumes.
+        let _ = until.map_or(Ok(()), |until| service.call_at(until, self.fd()));
+    }
+
+    /// The time of `pause_requests` has come.
+    pub(super) fn try_requests_again(listener: &Arc<Stream>) {
+        listener.resume_requests();
+        let is_short = {
+            let state = listener.state.lock();
+            Stream::is_listening(&state) && state.accept_queue.short.is_some()
+        };
+        if is_short {
+            Stream::take_requests(listener);
         }
     }
 
-    fn take_request(&self, message: &Message) {
-        let Some(id) = message.child() else { return };
-        if let Err(error) = self.answer(id, message) {
-            log::line(format_args!("refused an rsocket connection: {error}"));
-        }
-    }
-
-    /// Everything that is made here is undone by drops when a step fails; then the peer is refused.
-    fn answer(&self, id: &'static Id, message: &Message) -> Result<()> {
-        let prepared = Channel::create().and_then(|channel| {
-            id.migrate(Some(&channel))?;
-            Ok(channel)
-        });
-        let channel = match prepared {
-            Ok(channel) => channel,
-            Err(error) => {
-                super::shutdown::refuse(id);
-                return Err(error);
+    /// Makes what a request needs, and answers it or queues it for raccept. A failure gives the request
+    /// back.
+    fn admit(
+        listener: &Arc<Stream>,
+        request: Request<Stream>,
+    ) -> core::result::Result<(), (Errno, Request<Stream>)> {
+        let child = match request {
+            Request::Child(child) => child,
+            Request::Id(id, data, depths) => {
+                let close_on_exec = listener.state.lock().accept_queue.close_on_exec;
+                let channel = || Channel::create_non_blocking(close_on_exec);
+                let channel = match pool::or_with_less(channel) {
+                    Ok(channel) => channel,
+                    Err(error) => return Err((error, Request::Id(id, data, depths))),
+                };
+                if let Err(error) = id.migrate(Some(&channel)) {
+                    return Err((error, Request::Id(id, data, depths)));
+                }
+                let mut state = StreamState::new(listener.state.lock().options, Phase::Accepting);
+                state.listener = Some(Arc::downgrade(listener));
+                (state.request, state.depths) = (Some(data), depths);
+                match Stream::assemble(listener.family, id, channel, close_on_exec, state) {
+                    Ok(child) => child,
+                    // Refused by the drop of its id.
+                    Err(error) => {
+                        log_refusal(error);
+                        return Ok(());
+                    }
+                }
             }
         };
-        let options = self.inner.lock().options;
-        let mut inner = Inner::new(options, Phase::Accepting);
-        inner.accepting.listener = Some(self.fd);
-        let child = Stream::assemble(self.family, SoleId::of(id), channel, inner)?;
         child.share_port();
-        let answered = self.keep_pending(child.fd).and_then(|()| child.answer_with(message));
+        let taken = child.prepare().and_then(|()| {
+            let mut state = listener.state.lock();
+            if !state.accept_queue.on_demand {
+                drop(state);
+                return listener.answer(&child);
+            }
+            state.accept_queue.add_request(Arc::clone(&child))?;
+            state.wake();
+            Ok(())
+        });
+        taken.map_err(|error| (error, Request::Child(child)))
+    }
+
+    /// Answers the request of a child, which is pending from then on.
+    pub(super) fn answer(&self, child: &Arc<Stream>) -> Result<()> {
+        let answered = self.keep_pending(child).and_then(|()| child.send_answer());
         if answered.is_err() {
-            self.inner.lock().accepting.pending.retain(|fd| *fd != child.fd);
-            let _ = id.reject(&[], 0);
-            drop(socket::leave(child.fd));
+            drop(self.state.lock().accept_queue.remove_pending(child));
         }
         answered
     }
 
-    /// Before the client hears of it: what needs memory comes first.
-    fn keep_pending(&self, child: RawFd) -> Result<()> {
-        {
-            let accepting = &mut self.inner.lock().accepting;
-            try_push(&mut accepting.pending, child)?;
-            let confirmed_at_once = accepting.pending.len();
-            accepting.queue.try_reserve(confirmed_at_once).map_err(|_| Errno::ENOMEM)?;
+    /// Refuses the request of a child that is in no queue.
+    pub(super) fn refuse(&self) {
+        let _ = self.id().reject(&[], 0);
+        service::forget(self.fd(), self);
+    }
+
+    /// Of a connection that no program knows yet.
+    pub(super) fn set_close_on_exec(&self, on: bool) -> Result<()> {
+        if self.close_on_exec.load(Ordering::Relaxed) != on {
+            descriptor::set_close_on_exec(self.fd(), on)?;
+            self.close_on_exec.store(on, Ordering::Relaxed);
         }
-        service::get()?.call_at(Instant::now() + CONFIRM_LIMIT, child)
+        Ok(())
+    }
+
+    /// Before the client is answered: what needs memory comes first.
+    fn keep_pending(&self, child: &Arc<Stream>) -> Result<()> {
+        self.state.lock().accept_queue.add_pending(Arc::clone(child), Instant::now())?;
+        service::get()?.call_at(Instant::now() + CONFIRM_TIMEOUT, child.fd())
     }
 
     /// A connection does not keep the port from a later listener, where its own listener shared it.
     fn share_port(&self) {
-        if self.inner.lock().options.reuse_address {
+        if self.state.lock().options.reuse_address {
             // Only the convenience of a restart is lost.
             let _ = self.set_id_option(RDMA_OPTION_ID_REUSEADDR, &1_i32.to_ne_bytes());
         }
     }
 
-    fn answer_with(&self, message: &Message) -> Result<()> {
-        let skipped = if self.family == AF_IB { IB_HEADER } else { 0 };
-        let data = message.private_data().get(skipped..).ok_or(Errno::EPROTO)?;
-        let data = ConnectionData::decode(data)?;
-        let options = self.inner.lock().options;
+    /// Makes what a connection needs, before the request is answered.
+    fn prepare(&self) -> Result<()> {
+        let (data, options) = {
+            let state = self.state.lock();
+            if state.link.is_some() {
+                return Ok(());
+            }
+            (state.request.ok_or(Errno::EIO)?, state.options)
+        };
         let id = self.id();
         let mut link = Link::create(id.get(), &options)?;
         link.connect(&data);
-        let own = link.endpoint.connection_data().encode();
         let (local, peer) = id.addresses();
-        {
-            let mut inner = self.inner.lock();
-            (inner.local, inner.peer) = (local, peer);
-            inner.link = Some(link);
-        }
-        let (responder_resources, initiator_depth) = message.depths();
-        id.accept(Some(&Parameters {
+        let mut state = self.state.lock();
+        (state.local, state.peer) = (local, peer);
+        state.link = Some(link);
+        Ok(())
+    }
+
+    fn send_answer(&self) -> Result<()> {
+        let (own, (responder_resources, initiator_depth)) = {
+            let state = self.state.lock();
+            let link = state.link.as_ref().ok_or(Errno::EIO)?;
+            (link.endpoint.connection_data().encode(), state.depths)
+        };
+        self.id().accept(Some(&Parameters {
             private_data: &own,
             responder_resources,
             initiator_depth,
@@ -234,70 +314,109 @@ impl Stream {
         }))
     }
 
+    fn take_listener(&self) -> Option<Arc<Stream>> {
+        let listener = self.state.lock().listener.take();
+        listener.as_ref().and_then(Weak::upgrade)
+    }
+
+    fn is_listening(state: &StreamState) -> bool {
+        state.phase == Phase::Listening && !state.closed
+    }
+
+    fn is_pending(&self) -> bool {
+        self.state.lock().phase == Phase::Accepting
+    }
+
+    /// Requests that were left in the kernel, where there is room again.
+    pub(super) fn resume_requests(&self) {
+        let was_paused = {
+            let mut state = self.state.lock();
+            Stream::is_listening(&state) && core::mem::take(&mut state.accept_queue.is_paused)
+        };
+        if let (true, Ok(service)) = (was_paused, service::get()) {
+            service.resume(self.fd());
+        }
+    }
+
     /// The client has confirmed: to the listener's queue.
     pub(super) fn accepted(&self) {
-        let listener = {
-            let mut inner = self.inner.lock();
-            inner.phase = Phase::Connected;
-            inner.accepting.listener.take()
-        };
-        let own = match socket::find_any(self.fd).as_deref() {
-            Some(Socket::Stream(stream)) if std::ptr::eq(&**stream, self) => Counted::clone(stream),
-            _ => return,
-        };
-        let queued = with_listener(listener, |inner| {
-            inner.accepting.pending.retain(|fd| *fd != self.fd);
-            // There is room since the client was answered.
-            inner.accepting.queue.push_back(own);
-            inner.wake();
-        });
-        if queued.is_none() {
-            drop(socket::leave(self.fd));
-            return;
+        {
+            let mut state = self.state.lock();
+            state.phase = Phase::Connected;
+            log!(Info, "rsocket {}{}: accepted", state.fd, Names(&state));
+            probe!(rdmacm, rsocket__accept, state.fd);
         }
-        self.start_keep_alive();
+        let listener = self.take_listener();
+        let is_queued = listener.as_ref().is_some_and(|listener| {
+            let mut state = listener.state.lock();
+            let is_queued =
+                Stream::is_listening(&state) && state.accept_queue.confirm(self, Instant::now());
+            if is_queued {
+                state.wake();
+            }
+            is_queued
+        });
+        if let (true, Some(listener)) = (is_queued, &listener) {
+            self.start_keep_alive();
+            listener.resume_requests();
+        } else {
+            self.leave(listener.as_deref());
+        }
     }
 
     /// The client never confirmed, or went.
-    pub(super) fn give_up_accepting(&self) {
-        let listener = self.inner.lock().accepting.listener.take();
-        let resume = with_listener(listener, |inner| {
-            inner.accepting.pending.retain(|fd| *fd != self.fd);
-            std::mem::take(&mut inner.accepting.paused)
-        });
-        if let (Some(true), Some(fd), Ok(service)) = (resume, listener, service::get()) {
-            service.resume(fd);
+    pub(super) fn abandon(&self) {
+        let listener = self.take_listener();
+        self.leave(listener.as_deref());
+        if let Some(listener) = listener {
+            listener.resume_requests();
         }
-        drop(socket::leave(self.fd));
     }
 
-    /// Connections that nobody will accept any more.
+    /// A child that nobody will accept.
+    fn leave(&self, listener: Option<&Stream>) {
+        let own = listener.and_then(|other| {
+            let mut state = other.state.lock();
+            let queue = &mut state.accept_queue;
+            let own = queue.remove_pending(self).or_else(|| queue.remove_request(self));
+            // A raccept that waits for this child answers another request.
+            state.wake();
+            own
+        });
+        service::forget(self.fd(), self);
+        drop(own);
+    }
+
+    /// Ends connections that nobody will accept any more.
     pub(super) fn drop_unaccepted(&self) {
-        let (queue, pending) = {
-            let mut inner = self.inner.lock();
-            (
-                std::mem::take(&mut inner.accepting.queue),
-                std::mem::take(&mut inner.accepting.pending),
-            )
-        };
-        for child in queue {
-            drop(socket::leave(child.fd));
-            child.abort();
+        let short = self.state.lock().accept_queue.short.take();
+        if let Some((request, _)) = short {
+            refuse_request(request);
         }
-        for fd in pending {
-            // The number may be somebody else's by now.
-            let is_ours = matches!(socket::find_any(fd).as_deref(),
-                Some(Socket::Stream(stream)) if !stream.is_public());
-            if is_ours {
-                drop(socket::leave(fd));
-            }
+        loop {
+            let request = self.state.lock().accept_queue.take_request();
+            let Some(request) = request else { break };
+            request.refuse();
+        }
+        loop {
+            let child = self.state.lock().accept_queue.take_any();
+            let Some(child) = child else { return };
+            service::forget(child.fd(), &*child);
+            child.abort();
         }
     }
 }
 
-fn with_listener<R>(fd: Option<RawFd>, then: impl FnOnce(&mut Inner) -> R) -> Option<R> {
-    let found = socket::find_any(fd?)?;
-    let Ok(listener) = found.as_stream() else { return None };
-    let mut inner = listener.inner.lock();
-    (inner.phase == Phase::Listening && !inner.closed).then(|| then(&mut inner))
+/// The peer is told, and the reason goes to the log.
+pub(super) fn log_refusal(error: Errno) {
+    because!(error, "refused an rsocket connection: {}", why_refused(error));
+}
+
+fn why_refused(error: Errno) -> &'static str {
+    match error {
+        Errno::EPROTO => "the client speaks no rsockets, or another version",
+        Errno::ENOMEM => "no memory, or not as much may be locked (RLIMIT_MEMLOCK)",
+        Errno::EMFILE | Errno::ENFILE => "no descriptor is left (RLIMIT_NOFILE)",
+        _ => "the client sees ECONNREFUSED",
+    }
 }

@@ -1,11 +1,75 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! What can be set on a stream, as values.
 
 use crate::rsocket::config;
-use std::time::Duration;
+use base::errno::{Errno, Result};
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use libc::{
+    IPPROTO_TCP, SO_BROADCAST, SO_PRIORITY, SO_REUSEPORT, SOL_SOCKET, TCP_CORK, TCP_SYNCNT,
+    TCP_USER_TIMEOUT, c_int,
+};
+
+/// An option of the kernel without an effect here, whose value is kept for whoever asks.
+struct Kept {
+    level: c_int,
+    name: c_int,
+    first: i32,
+    /// What it may be; none: it is on or off.
+    values: Option<RangeInclusive<i32>>,
+}
+
+const fn kept(level: c_int, name: c_int, first: i32, values: Option<RangeInclusive<i32>>) -> Kept {
+    Kept { level, name, first, values }
+}
+
+const KEPT: [Kept; 6] = [
+    kept(SOL_SOCKET, SO_REUSEPORT, 0, None),
+    kept(SOL_SOCKET, SO_BROADCAST, 0, None),
+    kept(SOL_SOCKET, SO_PRIORITY, 0, Some(i32::MIN..=i32::MAX)),
+    kept(IPPROTO_TCP, TCP_CORK, 0, None),
+    kept(IPPROTO_TCP, TCP_SYNCNT, 6, Some(1..=127)),
+    // The transport has a limit of its own for what is not acknowledged.
+    kept(IPPROTO_TCP, TCP_USER_TIMEOUT, 0, Some(0..=i32::MAX)),
+];
+
+/// The values of options without an effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptOptions([i32; KEPT.len()]);
+
+impl KeptOptions {
+    fn new() -> KeptOptions {
+        KeptOptions(KEPT.map(|option| option.first))
+    }
+
+    fn index(level: c_int, name: c_int) -> Option<usize> {
+        KEPT.iter().position(|option| (option.level, option.name) == (level, name))
+    }
+
+    pub(crate) fn get(&self, level: c_int, name: c_int) -> Option<i32> {
+        self.0.get(KeptOptions::index(level, name)?).copied()
+    }
+
+    /// None for another option.
+    pub(crate) fn set(&mut self, level: c_int, name: c_int, value: i32) -> Option<Result<()>> {
+        let index = KeptOptions::index(level, name)?;
+        let value = match &KEPT.get(index)?.values {
+            None => i32::from(value != 0),
+            Some(values) if values.contains(&value) => value,
+            Some(_) => return Some(Err(Errno::EINVAL)),
+        };
+        *self.0.get_mut(index)? = value;
+        Some(Ok(()))
+    }
+}
 
 /// See the module text.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Options {
+pub(crate) struct StreamOptions {
+    pub(crate) kept: KeptOptions,
+    /// Bytes that make it readable (SO_RCVLOWAT), and that a receive waits for.
+    pub(crate) low_water: u32,
     pub(crate) receive_buffer: u32,
     pub(crate) send_buffer: u32,
     pub(crate) send_queue: u32,
@@ -27,11 +91,13 @@ pub(crate) struct Options {
     pub(crate) send_timeout: Option<Duration>,
 }
 
-impl Options {
+impl StreamOptions {
     /// What a new socket starts with.
-    pub(crate) fn new() -> Options {
+    pub(crate) fn new() -> StreamOptions {
         let config = config::get();
-        Options {
+        StreamOptions {
+            kept: KeptOptions::new(),
+            low_water: 1,
             receive_buffer: config.receive_buffer,
             send_buffer: config.send_buffer,
             send_queue: config.send_queue,
@@ -53,5 +119,10 @@ impl Options {
             receive_timeout: None,
             send_timeout: None,
         }
+    }
+
+    /// Bytes that are registered for a connection, about.
+    pub(crate) fn registered(&self) -> usize {
+        self.receive_buffer as usize + self.send_buffer as usize
     }
 }

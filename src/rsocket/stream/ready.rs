@@ -1,7 +1,12 @@
-//! What poll(2) would say of a stream.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-use super::link::Peer;
-use super::{Inner, Phase, Stream};
+//! What poll(2) would report of a stream, and what waits need of it.
+
+use super::link::{Link, PeerState};
+use super::state::{Phase, Stream, StreamState};
+use crate::rsocket::wait::source::{Identity, Source, Waiter};
+use base::errno::Result;
+use base::fd::RawFd;
 use libc::{
     POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, c_short,
 };
@@ -10,18 +15,79 @@ const READ: c_short = POLLIN | POLLRDNORM;
 const WRITE: c_short = POLLOUT | POLLWRNORM;
 
 impl Stream {
-    /// All that is true now, of what poll can ask. To a fork's child any call tells an error; a look would take what is
-    /// its parent's.
+    /// All events of poll(2) that are true now. In a fork's child every call reports an error;
+    /// polling would take what is its parent's.
     pub(crate) fn readiness(&self) -> c_short {
         if self.check().is_err() {
             return POLLERR;
         }
-        self.inner.lock().look()
+        self.state.lock().poll()
     }
 }
 
-impl Inner {
-    pub(super) fn look(&mut self) -> c_short {
+impl Source for Stream {
+    fn add_waiter(&self, waiter: Waiter) -> Result<()> {
+        self.check()?;
+        self.state.lock().waiters.add(waiter)
+    }
+
+    fn enlist(&self, waiter: Waiter) -> Result<(RawFd, c_short)> {
+        self.check()?;
+        let mut state = self.state.lock();
+        let fd = state.arm(Identity::NOBODY)?;
+        state.waiters.add(waiter)?;
+        Ok((fd, state.poll()))
+    }
+
+    fn remove_waiter(&self, waiter: Identity) {
+        self.state.lock().waiters.remove(waiter);
+    }
+
+    fn arm(&self, own: Identity) -> Result<RawFd> {
+        let mut state = self.state.lock();
+        if state.is_left { Ok(-1) } else { state.arm(own) }
+    }
+
+    fn take_event(&self, own: Identity) {
+        self.state.lock().take_event(Link::take_event, own);
+    }
+
+    fn take_due(&self, own: Identity) -> bool {
+        self.state.lock().take_event(Link::take_due, own)
+    }
+
+    fn expect_event(&self) {
+        if let Some(link) = &mut self.state.lock().link {
+            link.expect_event();
+        }
+    }
+}
+
+impl StreamState {
+    pub(super) fn arm(&mut self, own: Identity) -> Result<RawFd> {
+        self.take_event(Link::take_due, own);
+        match (self.phase, &mut self.link) {
+            (Phase::Connected, Some(link)) => {
+                link.endpoint.queue.arm()?;
+                Ok(link.endpoint.queue.fd())
+            }
+            _ => Ok(-1),
+        }
+    }
+
+    pub(super) fn take_event(
+        &mut self,
+        event: impl FnOnce(&mut Link) -> bool,
+        own: Identity,
+    ) -> bool {
+        let taken = self.link.as_mut().is_some_and(event);
+        if taken {
+            self.waiters.wake_others(own);
+        }
+        taken
+    }
+
+    fn poll(&mut self) -> c_short {
         if self.closed {
             return POLLNVAL;
         }
@@ -33,7 +99,7 @@ impl Inner {
         let failed = if self.error.is_some() { POLLERR } else { 0 };
         match self.phase {
             Phase::Idle | Phase::Bound => POLLHUP | WRITE,
-            Phase::Listening if self.accepting.is_ready() => READ,
+            Phase::Listening if self.accept_queue.is_ready() => READ,
             Phase::Listening | Phase::Connecting | Phase::Accepting => 0,
             Phase::Failed => failed | POLLHUP | READ | WRITE | POLLRDHUP,
             Phase::Connected => failed | self.connected_readiness(),
@@ -44,8 +110,8 @@ impl Inner {
         let Some(link) = &self.link else { return POLLHUP };
         let mut events = 0;
         let broken = link.failure.is_some();
-        let peer_is_done = link.peer > Peer::Open || broken;
-        if link.flow.unread() > 0 || self.read_shut || peer_is_done {
+        let peer_is_done = link.peer > PeerState::Open || broken;
+        if link.flow.unread() >= self.options.low_water || self.read_shut || peer_is_done {
             events |= READ;
         }
         if self.read_shut || peer_is_done {

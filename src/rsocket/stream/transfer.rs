@@ -1,21 +1,22 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Moving bytes.
 //!
 //! # Safety
-//! Copies between the caller's buffers and the regions, which never overlap: regions are mapped by us.
+//! Copies between the caller's buffers and the regions, which never overlap: regions are mapped by
+//! us.
 #![allow(unsafe_code)]
 
-use super::link::{Link, Peer};
-use super::waiting::Attempt;
-use super::{Inner, Phase, Stream};
-use crate::error::{Errno, Result};
-use crate::rsocket::buffers::Buffers;
+use super::blocking::Call;
+use super::link::{Link, PeerState};
+use super::state::{Phase, Stream, StreamState};
 use crate::rsocket::flow::MAX_TRANSFER;
-use crate::rsocket::waiting::Patience;
-use libc::{MSG_DONTWAIT, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
-use std::time::Duration;
+use crate::rsocket::memory::buffers::Buffers;
+use base::errno::{Errno, Result};
+use libc::{MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
-/// The first message of a long send is shorter, so that its transfer overlaps with the copying of the next.
-/// Below this a message more costs a device longer than the copying takes.
+/// The first message of a long send is shorter, so that its transfer overlaps with the copying of
+/// the next. Below this a message more costs a device longer than the copying takes.
 const FIRST_TRANSFER: u32 = 16384;
 
 struct Receive<'a, 'b> {
@@ -24,28 +25,32 @@ struct Receive<'a, 'b> {
     wanted: usize,
 }
 
-impl Attempt<()> for Receive<'_, '_> {
+impl Call<()> for Receive<'_, '_> {
     // The first attempt is mostly the last: it has no call of its own.
     #[inline(always)]
-    fn attempt(&mut self, inner: &mut Inner) -> Option<Result<()>> {
-        if !inner.has_unread(self.buffers.left()) {
-            inner.progress();
+    fn attempt(&mut self, state: &mut StreamState) -> Option<Result<()>> {
+        if !state.has_unread(self.buffers.left()) {
+            state.progress();
         }
-        match inner.check_connected() {
+        match state.check_connected() {
             Ok(true) => {}
             Ok(false) => return None,
             Err(error) => return Some(Err(error)),
         }
-        if let Err(error) = inner.receive_some(self.buffers, self.flags) {
+        if let Err(error) = state.receive_some(self.buffers, self.flags) {
             return Some(Err(error));
         }
         let left = self.buffers.left();
         if left == self.wanted {
-            return inner.without_data(left);
+            return state.without_data(left);
         }
-        let whole = self.flags & MSG_WAITALL != 0 && self.flags & MSG_PEEK == 0;
-        // An error is told by the next call.
-        (left == 0 || !whole || inner.error.is_some() || inner.at_end()).then_some(Ok(()))
+        let peeks = self.flags & MSG_PEEK != 0;
+        let whole = self.flags & MSG_WAITALL != 0 && !peeks;
+        // SO_RCVLOWAT; mostly any bytes are enough.
+        let is_enough = peeks || (self.wanted - left) as u64 >= u64::from(state.options.low_water);
+        // The next call reports an error.
+        (left == 0 || (is_enough && !whole) || state.error.is_some() || state.at_end())
+            .then_some(Ok(()))
     }
 }
 
@@ -54,26 +59,26 @@ struct Send<'a, 'b> {
     overlap: u32,
 }
 
-impl Attempt<()> for Send<'_, '_> {
+impl Call<()> for Send<'_, '_> {
     #[inline(always)]
-    fn attempt(&mut self, inner: &mut Inner) -> Option<Result<()>> {
-        // A look at what has completed now and then is enough, while there is room: that the connection has
-        // ended, the service thread says.
-        let mut has_looked = inner.is_look_due();
-        if has_looked {
-            inner.progress();
+    fn attempt(&mut self, state: &mut StreamState) -> Option<Result<()>> {
+        // To poll for completions now and then is enough, while there is room: the service thread
+        // reports the end of the connection.
+        let mut has_polled = state.is_poll_due();
+        if has_polled {
+            state.progress();
         }
         loop {
-            if !inner.is_sendable() {
-                return inner.why_not_sendable();
+            if !state.is_sendable() {
+                return state.send_nowhere(self.buffers).or_else(|| state.why_not_sendable());
             }
-            match inner.send_some(self.buffers, &mut self.overlap) {
+            match state.send_some(self.buffers, &mut self.overlap) {
                 Ok(_) if self.buffers.left() == 0 => return Some(Ok(())),
                 Ok(true) => {}
-                Ok(false) if has_looked => return None,
+                Ok(false) if has_polled => return None,
                 Ok(false) => {
-                    inner.progress();
-                    has_looked = true;
+                    state.progress();
+                    has_polled = true;
                 }
                 Err(error) => return Some(Err(error)),
             }
@@ -85,17 +90,52 @@ impl Stream {
     /// Fills the buffers, as far as there is something.
     #[inline(always)]
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
-        if flags & MSG_OOB != 0 {
-            return Err(Errno::EINVAL);
+        if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
+            return Err(nothing_special(flags));
         }
         let wanted = buffers.left();
         let mut call = Receive { buffers, flags, wanted };
-        let patience = |inner: &Inner| inner.patience(flags, inner.options.receive_timeout);
-        match self.wait_for(patience, &mut call) {
+        let blocking = |state: &StreamState| state.blocking(flags, state.options.receive_timeout);
+        match self.wait_for(blocking, &mut call) {
             Err(error) if call.buffers.left() == wanted => Err(error),
-            // What came before the trouble is told first.
+            // What came before the error is reported first.
             _ => Ok(()),
         }
+    }
+
+    /// A receive without memory, see `Socket::receive_nowhere`.
+    pub(crate) fn receive_nowhere(&self, length: usize, flags: c_int) -> Result<usize> {
+        if flags & (MSG_OOB | MSG_ERRQUEUE | MSG_TRUNC) != 0 {
+            let mut buffers = Buffers::discard(length);
+            return self
+                .receive(&mut buffers, flags)
+                .map(|()| buffers.left())
+                .map(|left| length - left);
+        }
+        let blocking = |state: &StreamState| state.blocking(flags, state.options.receive_timeout);
+        self.wait_for(blocking, &mut |state: &mut StreamState| {
+            state.progress();
+            match state.check_connected() {
+                Ok(true) if state.has_unread(1) => Some(Err(Errno::EFAULT)),
+                Ok(true) => state.without_data(1).map(|end| end.map(|()| 0)),
+                Ok(false) => None,
+                Err(error) => Some(Err(error)),
+            }
+        })
+    }
+
+    /// See `Socket::check_send`.
+    pub(crate) fn check_send(&self, flags: c_int) -> Result<()> {
+        let blocking = |state: &StreamState| state.blocking(flags, state.options.send_timeout);
+        self.wait_for(blocking, &mut |state: &mut StreamState| {
+            state.progress();
+            match state.check_connected() {
+                Ok(true) if state.is_left() => Some(Ok(())),
+                Ok(true) => Some(state.check_writable()),
+                Ok(false) => None,
+                Err(error) => Some(Err(error)),
+            }
+        })
     }
 
     /// Sends what the buffers have, as far as it goes.
@@ -106,10 +146,10 @@ impl Stream {
         }
         let wanted = buffers.left();
         let mut call = Send { buffers, overlap: FIRST_TRANSFER };
-        let patience = |inner: &Inner| inner.patience(flags, inner.options.send_timeout);
-        match self.wait_for(patience, &mut call) {
+        let blocking = |state: &StreamState| state.blocking(flags, state.options.send_timeout);
+        match self.wait_for(blocking, &mut call) {
             Err(error) if call.buffers.left() < wanted => {
-                // An error that was taken here is for the next call.
+                // The next call reports an error that was taken here.
                 self.put_back(error);
                 Ok(())
             }
@@ -120,42 +160,12 @@ impl Stream {
     #[cold]
     fn put_back(&self, error: Errno) {
         if !matches!(error, Errno::EINTR | Errno::EAGAIN | Errno::EPIPE | Errno::EBADF) {
-            self.inner.lock().error.get_or_insert(error);
+            self.state.lock().error.get_or_insert(error);
         }
     }
 }
 
-impl Inner {
-    /// Whether there is a connection yet; ENOTCONN for what has none and waits for none, unless there is an
-    /// error to tell first.
-    #[inline]
-    pub(super) fn check_connected(&self) -> Result<bool> {
-        if self.phase == Phase::Connected { Ok(true) } else { self.check_connecting() }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn check_connecting(&self) -> Result<bool> {
-        match self.phase {
-            Phase::Connected => Ok(true),
-            Phase::Connecting | Phase::Accepting => Ok(false),
-            Phase::Failed => Err(self.error.unwrap_or(Errno::ENOTCONN)),
-            Phase::Idle | Phase::Bound | Phase::Listening => Err(Errno::ENOTCONN),
-        }
-    }
-
-    /// How a call waits that was given these flags.
-    pub(super) fn patience(&self, flags: c_int, limit: Option<Duration>) -> Patience {
-        Patience { non_blocking: self.non_blocking || flags & MSG_DONTWAIT != 0, limit }
-    }
-
-    /// Nothing more will come.
-    pub(super) fn at_end(&self) -> bool {
-        let Some(link) = &self.link else { return true };
-        let no_more = self.read_shut || link.peer > Peer::Open;
-        link.flow.unread() == 0 && (no_more || (link.failure.is_some() && self.error.is_none()))
-    }
-
+impl StreamState {
     /// Nothing but a lack of room keeps a send from going out at once.
     #[inline]
     fn is_sendable(&self) -> bool {
@@ -163,6 +173,32 @@ impl Inner {
             && self.error.is_none()
             && !self.write_shut
             && self.link.as_ref().is_some_and(Link::is_alive)
+    }
+
+    /// The peer has said that it is gone, and nothing has been sent since.
+    pub(super) fn is_left(&self) -> bool {
+        let is_gone = |link: &Link| {
+            link.peer == PeerState::Gone && link.failure.is_none() && self.error.is_none()
+        };
+        self.phase == Phase::Connected
+            && !self.write_shut
+            && self.link.as_ref().is_some_and(is_gone)
+    }
+
+    /// A send to a peer that is gone. As with TCP it succeeds, and the end of the connection follows.
+    #[cold]
+    #[inline(never)]
+    fn send_nowhere(&mut self, buffers: &mut Buffers<'_>) -> Option<Result<()>> {
+        if !self.is_left() {
+            return None;
+        }
+        let length = buffers.left();
+        if length > 0 {
+            buffers.advance(length);
+            self.error = Some(self.end_with(Errno::EPIPE));
+            self.wake();
+        }
+        Some(Ok(()))
     }
 
     #[cold]
@@ -176,28 +212,12 @@ impl Inner {
     }
 
     #[inline]
-    fn is_look_due(&self) -> bool {
-        self.link.as_ref().is_some_and(|link| link.flow.is_look_due())
+    fn is_poll_due(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.flow.is_poll_due())
     }
 
-    pub(super) fn check_writable(&mut self) -> Result<()> {
-        // As TCP: what happened comes before what follows from it.
-        self.take_error()?;
-        if self.write_shut {
-            return Err(Errno::EPIPE);
-        }
-        let Some(link) = &mut self.link else { return Err(Errno::ENOTCONN) };
-        if link.peer == Peer::Lost {
-            // The first to hear of it hears why.
-            link.peer = Peer::Gone;
-            self.write_shut = true;
-            return Err(Errno::ECONNRESET);
-        }
-        if link.is_alive() { Ok(()) } else { Err(Errno::EPIPE) }
-    }
-
-    /// So much has been taken from the completion queue already, which needs no look then. A caller that gets
-    /// less than it wanted may take the stream for empty.
+    /// So much has been taken from the completion queue already that it need not be polled. A
+    /// caller that gets less than it wanted may take the stream for empty.
     #[inline]
     fn has_unread(&self, bytes: usize) -> bool {
         let unread = self.link.as_ref().map_or(0, |link| link.flow.unread());
@@ -221,21 +241,28 @@ impl Inner {
         Ok(())
     }
 
-    /// What a receive says that found nothing: as TCP, an error before the end.
+    /// The result of a receive that found nothing: as TCP, an error before the end.
     #[cold]
     #[inline(never)]
     fn without_data(&mut self, wanted: usize) -> Option<Result<()>> {
-        if let Err(error) = self.take_error() {
-            return Some(Err(error));
+        if wanted == 0 && self.has_unread(1) {
+            return Some(Ok(()));
         }
-        (wanted == 0 || self.at_end()).then_some(Ok(()))
+        // That the peer does not take what was sent is nothing to a receive.
+        if self.error != Some(Errno::EPIPE) {
+            if let Err(error) = self.take_error() {
+                return Some(Err(error));
+            }
+        }
+        self.at_end().then_some(Ok(()))
     }
 
-    /// Posts one message; false when the books allow none now.
+    /// Posts one message; false when flow control allows none now.
     #[inline(always)]
     fn send_some(&mut self, buffers: &mut Buffers<'_>, overlap: &mut u32) -> Result<bool> {
         self.send_iomaps()?;
         let Some(link) = &mut self.link else { return Err(Errno::ENOTCONN) };
+        link.make_room_for(buffers.left() as u64);
         let bytes = link.flow.transfer_size(buffers.left() as u64, *overlap);
         if bytes == 0 {
             return Ok(false);
@@ -257,9 +284,15 @@ impl Inner {
         };
         match posted {
             Ok(()) => Ok(true),
-            Err(error) => Err(self.broken(error)),
+            Err(error) => Err(self.end_with(error)),
         }
     }
+}
+
+/// The answer to MSG_OOB and MSG_ERRQUEUE: there is no urgent data, and nothing in the error queue.
+#[cold]
+fn nothing_special(flags: c_int) -> Errno {
+    if flags & MSG_ERRQUEUE != 0 { Errno::EAGAIN } else { Errno::EINVAL }
 }
 
 impl Link {

@@ -1,6 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Makes `rdma-sys/src/bindings.rs` from the installed headers of libibverbs, by bindgen and libclang.
 //!
-//! `cargo run -p bindings` writes. With `--check` it only compares, where the installed headers are of the
+//! `make bindings` writes. With `--check` it only compares, where the installed headers are of the
 //! release that the bindings were made from; `tests/layout.rs` holds them against the headers of any release.
 
 use std::error::Error;
@@ -40,8 +42,7 @@ fn run(check_only: bool) -> Result<ExitCode> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../rdma-sys").canonicalize()?;
     let path = root.join("src/bindings.rs");
     let release = installed_release()?;
-    let head =
-        format!("// Made by `cargo run -p bindings` from the headers of libibverbs {release}.");
+    let head = format!("// Made by `make bindings` from the headers of libibverbs {release}.");
     if check_only {
         let current = std::fs::read_to_string(&path)?;
         let made_from = current.lines().next().unwrap_or_default();
@@ -50,7 +51,7 @@ fn run(check_only: bool) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         if current != generate(&root, &head)? {
-            eprintln!("{} differs: run `cargo run -p bindings` and commit", path.display());
+            eprintln!("{} differs: run `make bindings` and commit", path.display());
             return Ok(ExitCode::FAILURE);
         }
     } else {
@@ -76,6 +77,8 @@ fn generate(root: &Path, head: &str) -> Result<String> {
         .raw_line("use crate::*;")
         .rust_target(bindgen::RustTarget::stable(87, 0).map_err(|error| error.to_string())?)
         .rust_edition(bindgen::RustEdition::Edition2021)
+        .use_core()
+        .ctypes_prefix("::core::ffi")
         .disable_header_comment()
         // Never the functions of librdmacm: they are this library.
         .allowlist_function("ibv_.*")

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The machine's C compiler confirms every size, offset and constant of rdma-sys with the installed headers,
 //! of whatever release and architecture they are.
 

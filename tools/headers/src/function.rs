@@ -1,21 +1,26 @@
-//! The exported functions of one file: prototype by cbindgen, comment in the fixed structure.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The exported functions of one file: prototype from cbindgen, comment in sections.
 
 use crate::Result;
+use crate::fragment::Fragments;
 use crate::markdown::{self, Block};
+use std::cmp::Ordering;
 use std::path::Path;
 
-/// Headings of a comment, in order, and whether every function has them.
-const SECTIONS: [(&str, bool); 7] = [
+/// Sections of a comment, in order, and whether they are required.
+const SECTIONS: [(&str, bool); 8] = [
     ("Arguments", false),
     ("Description", true),
     ("Return value", true),
     ("Errors", false),
     ("Notes", false),
     ("Thread safety", true),
+    ("Examples", false),
     ("See also", true),
 ];
 
-/// What C says differently from the Rust signature.
+/// Differences between the C prototype and the Rust signature.
 const SPELLINGS: [(&str, &str); 3] = [
     // Only sizes that may be negative are signed here.
     ("ptrdiff_t ", "ssize_t "),
@@ -47,8 +52,13 @@ impl Function {
     }
 }
 
-/// All functions of a file, in its order.
-pub fn read(root: &Path, source: &str, header: &str) -> Result<Vec<Function>> {
+/// All functions of a file, in order.
+pub fn read(
+    root: &Path,
+    source: &str,
+    header: &str,
+    fragments: &Fragments,
+) -> Result<Vec<Function>> {
     let config = cbindgen::Config::from_root_or_default(root);
     let mut output = Vec::new();
     cbindgen::Builder::new()
@@ -63,8 +73,11 @@ pub fn read(root: &Path, source: &str, header: &str) -> Result<Vec<Function>> {
     }
     let mut functions = Vec::new();
     for (comment, prototype) in declarations(&text) {
-        functions
-            .push(one(&comment, prototype, header).map_err(|error| format!("{source}: {error}"))?);
+        let function = fragments
+            .expand(&comment)
+            .and_then(|comment| one(&comment, prototype, header))
+            .map_err(|error| format!("{source}: {error}"))?;
+        functions.push(function);
     }
     Ok(functions)
 }
@@ -131,6 +144,9 @@ fn one(comment: &str, prototype: String, header: &str) -> Result<Function> {
             return fail(format!("no {title:?}"));
         }
     }
+    if let Some(errors) = sections.iter_mut().find(|section| section.title == "Errors") {
+        sort_errors(&mut errors.blocks).map_err(|error| format!("{name}: {error}"))?;
+    }
     let function = Function {
         name: name.clone(),
         header: header.into(),
@@ -144,18 +160,29 @@ fn one(comment: &str, prototype: String, header: &str) -> Result<Function> {
     if described != function.parameters {
         return fail(format!("describes {described:?} but has {:?}", function.parameters));
     }
-    let errors =
-        function.section("Errors").map(|section| terms(&section.blocks)).unwrap_or_default();
-    if let Some(wrong) = errors.iter().find(|error| !error.starts_with('E')) {
-        return fail(format!("{wrong} is no error number"));
-    }
-    if !errors.is_sorted() {
-        return fail("the errors are not in order".into());
-    }
     Ok(function)
 }
 
-fn terms(blocks: &[Block]) -> Vec<&str> {
+/// Sorts the error numbers alphabetically, ahead of the text that concerns all of them.
+fn sort_errors(blocks: &mut [Block]) -> Result<()> {
+    blocks.sort_by(|one, other| match (one, other) {
+        (Block::Item(one, _), Block::Item(other, _)) => one.cmp(other),
+        (Block::Item(..), _) => Ordering::Less,
+        (_, Block::Item(..)) => Ordering::Greater,
+        _ => Ordering::Equal,
+    });
+    let errors = terms(blocks);
+    if let Some(wrong) = errors.iter().find(|error| !error.starts_with('E')) {
+        return Err(format!("{wrong} is no error number").into());
+    }
+    if let Some(twice) = errors.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(format!("{} is described twice", twice[0]).into());
+    }
+    Ok(())
+}
+
+/// The terms of a section's list.
+pub fn terms(blocks: &[Block]) -> Vec<&str> {
     blocks
         .iter()
         .filter_map(|block| match block {
@@ -185,6 +212,16 @@ fn parts(prototype: &str) -> Result<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_are_sorted_and_named_once() {
+        let mut blocks = markdown::parse("text\n\n- `EPERM`: b\n- `EBADF`: a\n");
+        sort_errors(&mut blocks).unwrap();
+        assert_eq!(terms(&blocks), ["EBADF", "EPERM"]);
+        assert_eq!(blocks.last(), Some(&Block::Paragraph("text".into())));
+        assert!(sort_errors(&mut markdown::parse("- `EBADF`: a\n- `EBADF`: b\n")).is_err());
+        assert!(sort_errors(&mut markdown::parse("- `Bad`: a\n")).is_err());
+    }
 
     #[test]
     fn names_are_read_from_declarations() {

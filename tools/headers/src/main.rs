@@ -1,16 +1,21 @@
-//! Makes what C programmers read from the exported functions and their comments: the prototypes in the
-//! public headers, and the manual pages.
-//!
-//! `cargo run -p headers` writes, `cargo run -p headers -- --check` only compares and fails on a
-//! difference. Run from anywhere inside the repository.
-//!
-//! `function` reads src/export through cbindgen, `markdown` the comments' text, `header` and `man` print.
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
+//! Generates the prototypes of the public headers and the manual pages from the exported functions and their
+//! comments.
+//!
+//! `make headers` writes the files; `make headers CHECK=--check` compares them and fails on a difference.
+//!
+//! `function` reads src/export with cbindgen, `fragment` expands shared text, `example` cuts code out of
+//! programs, `markdown` parses comments, `header` and `man` write the two formats.
+
+mod example;
+mod fragment;
 mod function;
 mod header;
 mod man;
 mod markdown;
 
+use fragment::Fragments;
 use function::Function;
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -20,9 +25,13 @@ use std::process::ExitCode;
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 const HEADERS: [&str; 3] = ["rdma/rdma_cma.h", "rdma/rdma_verbs.h", "rdma/rsocket.h"];
+const FRAGMENTS: &str = "src/export/fragments";
+const EXAMPLES: &str = "examples";
 const OVERVIEWS: &str = "docs/man";
 const PAGES: &str = "man";
 const MAP: &str = "src/export/librdmacm.map";
+/// Where, besides in HEADERS, functions are defined that the C library has as inline code only.
+const INLINE: &str = "rdma/rdma_verbs_inline.h";
 
 fn main() -> ExitCode {
     let check_only = match std::env::args().nth(1).as_deref() {
@@ -36,7 +45,7 @@ fn main() -> ExitCode {
     match run(check_only) {
         Ok(0) => ExitCode::SUCCESS,
         Ok(differing) => {
-            eprintln!("{differing} files differ: run `cargo run -p headers` and commit");
+            eprintln!("{differing} files differ: run `make headers` and commit");
             ExitCode::FAILURE
         }
         Err(error) => {
@@ -46,23 +55,35 @@ fn main() -> ExitCode {
     }
 }
 
-/// Writes or compares everything; the number of files that differ.
+/// Writes or compares all files. Returns the number of differing ones if it only compares.
 fn run(check_only: bool) -> Result<usize> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    let fragments = Fragments::read(&root.join(FRAGMENTS), &root.join(EXAMPLES))?;
     let mut wanted = BTreeMap::new();
     let mut functions = Vec::new();
+    let include = root.join("include");
+    let mut definitions = std::fs::read_to_string(include.join(INLINE))?;
+    let mut headers = Vec::new();
     for name in HEADERS {
-        let path = root.join("include").join(name);
-        let current = std::fs::read_to_string(&path)?;
-        let (text, mut found) = header::fill(&current, name, &root)?;
+        let current = std::fs::read_to_string(include.join(name))?;
+        definitions.push_str(&current);
+        headers.push((name, current));
+    }
+    let helpers = helpers(&definitions);
+    for (name, current) in headers {
+        let path = include.join(name);
+        let (text, mut found) = header::fill(&current, name, &root, &fragments, &helpers)?;
         wanted.insert(path, text);
         functions.append(&mut found);
     }
     check_exports(&std::fs::read_to_string(root.join(MAP))?, &functions)?;
     let mut pages: Vec<_> = functions.iter().map(man::page).collect();
     for overview in sorted_files(&root.join(OVERVIEWS))? {
-        pages.push(man::overview(&overview, &std::fs::read_to_string(&overview)?)?);
+        let text = fragments.expand(&std::fs::read_to_string(&overview)?);
+        let text = text.map_err(|error| format!("{}: {error}", overview.display()))?;
+        pages.push(man::overview(&overview, &text)?);
     }
+    fragments.check_used()?;
     man::check_references(&pages)?;
     for page in pages {
         wanted.insert(root.join(PAGES).join(&page.file), page.text);
@@ -102,6 +123,14 @@ fn sorted_files(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// The functions that headers define inline: those of lines `RDMACM_HELPER type name(`.
+fn helpers(text: &str) -> Vec<&str> {
+    text.lines()
+        .filter_map(|line| line.strip_prefix("RDMACM_HELPER ")?.split('(').next())
+        .filter_map(|head| head.rsplit([' ', '*']).next())
+        .collect()
+}
+
 /// The headers declare what the shared library exports, no more and no less.
 fn check_exports(map: &str, functions: &[Function]) -> Result<()> {
     let mut exported: Vec<&str> = map
@@ -121,5 +150,17 @@ fn check_exports(map: &str, functions: &[Function]) -> Result<()> {
             "{MAP} and the headers differ: {missing:?} have no prototype, {surplus:?} no symbol"
         )
         .into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn inline_definitions_are_found() {
+        let text = "RDMACM_HELPER\nint one(int a);\n\nRDMACM_HELPER int two(void (*f)(int))\n{\n}\n\
+            RDMACM_HELPER struct a *three(struct a *b,\n\t\t\tint c)\n#define RDMACM_HELPER extern\n";
+        assert_eq!(helpers(text), ["two", "three"]);
     }
 }

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! Manual pages in the man(7) language.
 
 use crate::Result;
@@ -6,7 +8,7 @@ use crate::markdown::{self, Block, spans, wrap};
 use std::path::Path;
 
 /// When the pages as a whole were last looked over; shown at their foot.
-const DATE: &str = "2026-11-30";
+const DATE: &str = "2026-12-01";
 const SOURCE: &str = "librdmacm";
 const WIDTH: usize = 78;
 
@@ -89,7 +91,7 @@ pub fn check_references(pages: &[Page]) -> Result<()> {
 fn head(name: &str, section: &str) -> String {
     format!(
         ".\\\" SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only\n\
-         .\\\" Made by `cargo run -p headers`.\n\
+         .\\\" Made by `make headers`.\n\
          .TH {} {section} {DATE} {SOURCE}\n",
         name.to_uppercase()
     )

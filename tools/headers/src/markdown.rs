@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
 //! The little Markdown that the comments and docs/man use: headings, paragraphs, lists of terms, code.
 
 #[derive(Debug, PartialEq, Eq)]

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# Completion of rdmacm-info for bash.
+_rdmacm_info() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
+  case $before in
+    -p | --port) return ;;
+    route | ping)
+      mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
+      return
+      ;;
+  esac
+  mapfile -t COMPREPLY < <(compgen -W \
+    "check route ping serve -c --config -p --port --json -h --help -V --version" -- "$word")
+}
+complete -F _rdmacm_info rdmacm-info

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! `rdmacm-info check`: a doctor. Each check is fine, a warning or a failure with its remedy.
+//!
+//! # Safety
+//! Calls of librdmacm without pointers, and access(2) on C strings.
+#![allow(unsafe_code)]
+
+use crate::device::{self, Device};
+use crate::library::Libraries;
+use crate::overview::{limit_of, text_of};
+use crate::value::{Map, Value};
+use std::ffi::CString;
+use std::io;
+use std::path::Path;
+
+const NODE: &str = "/dev/infiniband/rdma_cm";
+/// What an rsocket with its default buffers locks, and some more.
+const LITTLE_MEMORY: u64 = 1 << 20;
+const LITTLE_DESCRIPTORS: u64 = 1024;
+const ROCE_V2: u32 = 2;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Grade {
+    Fine,
+    Warning,
+    Failure,
+}
+
+struct Finding {
+    name: &'static str,
+    grade: Grade,
+    found: String,
+    remedy: String,
+}
+
+/// All findings, and whether none is a failure.
+pub(crate) fn check(libraries: &Result<Libraries, String>) -> (Value, bool) {
+    let mut findings = Vec::new();
+    match libraries {
+        Err(problem) => findings.push(fault(
+            "libraries",
+            problem.clone(),
+            "install librdmacm1-rs (or librdmacm1) and libibverbs1, or set LD_LIBRARY_PATH",
+        )),
+        Ok(libraries) => {
+            findings.push(fine("libraries", libraries.manager_file.clone()));
+            let devices = device::all(libraries);
+            findings.push(listed(&devices));
+            for device in devices.iter().flatten() {
+                device_findings(device, &mut findings);
+            }
+            findings.push(manager(libraries));
+        }
+    }
+    limits(&mut findings);
+    findings.push(firewall());
+    if let Ok(libraries) = libraries {
+        let devices = device::all(libraries).unwrap_or_default();
+        if devices.iter().flat_map(|device| &device.ports).any(|port| !port.is_ethernet) {
+            findings.push(ibacm());
+        }
+    }
+    let is_fine = findings.iter().all(|finding| finding.grade != Grade::Failure);
+    (Value::List(findings.into_iter().map(Finding::value).collect()), is_fine)
+}
+
+fn fine(name: &'static str, found: impl Into<String>) -> Finding {
+    Finding { name, grade: Grade::Fine, found: found.into(), remedy: String::new() }
+}
+
+fn warning(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    Finding { name, grade: Grade::Warning, found: found.into(), remedy: remedy.into() }
+}
+
+fn fault(name: &'static str, found: impl Into<String>, remedy: impl Into<String>) -> Finding {
+    Finding { name, grade: Grade::Failure, found: found.into(), remedy: remedy.into() }
+}
+
+impl Finding {
+    fn value(self) -> Value {
+        let word = match self.grade {
+            Grade::Fine => "ok",
+            Grade::Warning => "warning",
+            Grade::Failure => "FAILED",
+        };
+        let map = Map::default().with(self.name, word).with("found", self.found);
+        if self.remedy.is_empty() { map.into() } else { map.with("remedy", self.remedy).into() }
+    }
+}
+
+fn listed(devices: &io::Result<Vec<Device>>) -> Finding {
+    let remedy = "load the driver of the adapter (mlx5_ib, irdma, …) and install ibverbs-providers; \
+                  without an adapter: rdma link add rxe0 type rxe netdev eth0 (soft-RoCE). In a \
+                  container pass /dev/infiniband";
+    match devices {
+        Err(error) => fault("devices", format!("libibverbs has no list: {error}"), remedy),
+        Ok(devices) if devices.is_empty() => {
+            let in_kernel = std::fs::read_dir("/sys/class/infiniband").map_or(0, Iterator::count);
+            let found = match in_kernel {
+                0 => "the kernel has no RDMA device".to_owned(),
+                count => format!("the kernel has {count}, libibverbs none: a provider is missing"),
+            };
+            fault("devices", found, remedy)
+        }
+        Ok(devices) => {
+            let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+            fine("devices", names.join(", "))
+        }
+    }
+}
+
+fn device_findings(device: &Device, findings: &mut Vec<Finding>) {
+    if let Some(problem) = &device.problem {
+        findings.push(fault(
+            "device",
+            format!("{} cannot be opened: {problem}", device.name),
+            "the user needs read and write access to /dev/infiniband/uverbs*: group rdma, udev rules",
+        ));
+        return;
+    }
+    for port in &device.ports {
+        let name = format!("{} port {}", device.name, port.number);
+        if !port.is_active() {
+            let remedy = if port.is_ethernet {
+                "set the network interface up: `ip link set dev INTERFACE up`; look at the cable"
+            } else {
+                "look at the cable, and start a subnet manager (opensm)"
+            };
+            findings.push(warning("port", format!("{name} is {}", port.state()), remedy));
+            continue;
+        }
+        let of_ip = port.gids.iter().filter(|gid| !port.is_ethernet || gid.kind == ROCE_V2);
+        if of_ip.count() == 0 && !device.is_iwarp {
+            findings.push(fault(
+                "GIDs",
+                format!("{name} has no {} GID", if port.is_ethernet { "RoCE v2" } else { "valid" }),
+                "give its network interface an IP address: ip addr add ADDRESS/24 dev INTERFACE",
+            ));
+        } else {
+            findings.push(fine("port", format!("{name}, {}, active", port.link_layer())));
+        }
+        if port.is_ethernet && port.mtu < 1024 {
+            findings.push(warning(
+                "MTU",
+                format!("{name} sends packets of {} bytes", port.mtu),
+                "the interface's MTU decides: 1500 gives 1024, 4200 and more gives 4096, on all \
+                 machines and switches of the path",
+            ));
+        }
+    }
+}
+
+fn may_use(path: &str) -> io::Result<()> {
+    let name = CString::new(path)?;
+    // SAFETY: a C string.
+    crate::library::check(unsafe { libc::access(name.as_ptr(), libc::R_OK | libc::W_OK) })
+}
+
+/// Whether librdmacm can open the kernel's connection manager.
+fn manager(libraries: &Libraries) -> Finding {
+    // SAFETY: no pointers; the channel is destroyed once.
+    let made = unsafe {
+        let channel = (libraries.manager.create_channel)();
+        if channel.is_null() {
+            Err(io::Error::last_os_error())
+        } else {
+            (libraries.manager.destroy_channel)(channel);
+            Ok(())
+        }
+    };
+    match made {
+        Ok(()) => fine("connection manager", NODE),
+        Err(error) => {
+            let is_loaded = Path::new("/sys/class/misc/rdma_cm").exists();
+            let remedy = match may_use(NODE) {
+                _ if !is_loaded => "load the module: modprobe rdma_ucm",
+                Err(access) if access.kind() == io::ErrorKind::NotFound => {
+                    "the node is missing: udev, or pass /dev/infiniband/rdma_cm to the container"
+                }
+                Err(_) => {
+                    "the user needs read and write access to the node: group rdma, udev rules"
+                }
+                Ok(()) => "there is no RDMA device in this network namespace: see devices",
+            };
+            fault("connection manager", format!("rdma_create_event_channel: {error}"), remedy)
+        }
+    }
+}
+
+fn limits(findings: &mut Vec<Finding>) {
+    findings.push(match limit_of(libc::RLIMIT_MEMLOCK) {
+        Some(limit) if limit < LITTLE_MEMORY => warning(
+            "locked memory",
+            format!("{} kB may be locked", limit / 1024),
+            "ulimit -l unlimited; LimitMEMLOCK=infinity in a unit of systemd; --ulimit memlock=-1",
+        ),
+        Some(limit) => fine("locked memory", format!("{} kB", limit / 1024)),
+        None => fine("locked memory", "unlimited"),
+    });
+    findings.push(match limit_of(libc::RLIMIT_NOFILE) {
+        Some(limit) if limit < LITTLE_DESCRIPTORS => warning(
+            "descriptors",
+            format!("{limit}, each connection takes two"),
+            "ulimit -n 65536; LimitNOFILE= in a unit of systemd",
+        ),
+        Some(limit) => fine("descriptors", limit.to_string()),
+        None => fine("descriptors", "unlimited"),
+    });
+}
+
+/// What can be seen of a firewall without root.
+fn firewall() -> Finding {
+    let modules = text_of("/proc/modules").unwrap_or_default();
+    let filters: Vec<&str> = ["nf_tables", "ip_tables", "ip6_tables"]
+        .into_iter()
+        .filter(|module| modules.lines().any(|line| line.starts_with(&format!("{module} "))))
+        .collect();
+    if filters.is_empty() {
+        return fine("firewall", "no packet filter is loaded");
+    }
+    warning(
+        "firewall",
+        format!("packet filters are loaded ({})", filters.join(", ")),
+        "RoCE v2 needs UDP port 4791 in and out: nft list ruleset, iptables -L -n",
+    )
+}
+
+fn ibacm() -> Finding {
+    let found = ["/run/ibacm-unix.sock", "/run/ibacm.sock"]
+        .into_iter()
+        .find(|path| Path::new(path).exists());
+    match found {
+        Some(path) => fine("ibacm", path),
+        None => warning(
+            "ibacm",
+            "the daemon does not run: each route is asked of the subnet manager",
+            "optional: systemctl enable --now ibacm",
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_library_is_a_failure_with_a_remedy() {
+        let (found, is_fine) = check(&Err("not there".to_owned()));
+        let text = found.render(false);
+        assert!(!is_fine && text.contains("libraries: FAILED") && text.contains("LD_LIBRARY_PATH"));
+        assert!(text.contains("locked memory: "), "{text}");
+    }
+}

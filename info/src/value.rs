@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! What a command has to say: printed as indented text, or as JSON.
+
+use std::fmt::{self, Write};
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    Number(i64),
+    Real(f64),
+    Flag(bool),
+    List(Vec<Value>),
+    Map(Vec<(String, Value)>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Value {
+        Value::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Value {
+        Value::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Value {
+        Value::Number(number)
+    }
+}
+
+impl From<i32> for Value {
+    fn from(number: i32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Value {
+        Value::Number(number.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Value {
+        Value::Real(number)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Value {
+        Value::Flag(flag)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(list: Vec<Value>) -> Value {
+        Value::List(list)
+    }
+}
+
+/// A map that grows in order.
+#[derive(Debug, Default)]
+pub(crate) struct Map(Vec<(String, Value)>);
+
+impl Map {
+    pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Map {
+        self.0.push((key.to_owned(), value.into()));
+        self
+    }
+}
+
+impl From<Map> for Value {
+    fn from(map: Map) -> Value {
+        Value::Map(map.0)
+    }
+}
+
+impl Value {
+    fn json(&self, out: &mut String) -> fmt::Result {
+        match self {
+            Value::Text(text) => quote(text, out),
+            Value::Number(number) => write!(out, "{number}"),
+            Value::Real(number) if number.is_finite() => write!(out, "{number}"),
+            Value::Real(_) => out.write_str("null"),
+            Value::Flag(flag) => write!(out, "{flag}"),
+            Value::List(list) => {
+                out.push('[');
+                for (index, value) in list.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    value.json(out)?;
+                }
+                out.write_char(']')
+            }
+            Value::Map(map) => {
+                out.push('{');
+                for (index, (key, value)) in map.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    quote(key, out)?;
+                    out.push(':');
+                    value.json(out)?;
+                }
+                out.write_char('}')
+            }
+        }
+    }
+
+    fn text(&self, indent: usize, out: &mut String) -> fmt::Result {
+        match self {
+            Value::Text(text) => writeln!(out, "{text}"),
+            Value::Number(number) => writeln!(out, "{number}"),
+            Value::Real(number) => writeln!(out, "{number:.2}"),
+            Value::Flag(true) => writeln!(out, "yes"),
+            Value::Flag(false) => writeln!(out, "no"),
+            Value::List(list) if list.is_empty() => writeln!(out, "none"),
+            Value::List(list) => {
+                if !out.is_empty() {
+                    writeln!(out)?;
+                }
+                for value in list {
+                    write!(out, "{:indent$}- ", "")?;
+                    value.text(indent + 2, out)?;
+                }
+                Ok(())
+            }
+            Value::Map(map) => {
+                // After "- " the first entry stands in the same line.
+                let mut begins = !out.ends_with("- ");
+                if begins && !out.is_empty() && !out.ends_with('\n') {
+                    writeln!(out)?;
+                }
+                for (key, value) in map {
+                    let before = if begins { indent } else { 0 };
+                    begins = true;
+                    write!(out, "{:before$}{key}: ", "")?;
+                    value.text(indent + 2, out)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// As the user asked for it, with a line feed at the end.
+    pub(crate) fn render(&self, as_json: bool) -> String {
+        let mut out = String::new();
+        // Writing to a string does not fail.
+        let _ = if as_json { self.json(&mut out) } else { self.text(0, &mut out) };
+        let mut lines: String = out.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
+        if lines.is_empty() {
+            lines.push('\n');
+        }
+        lines
+    }
+}
+
+fn quote(text: &str, out: &mut String) -> fmt::Result {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(character);
+            }
+            control if control < ' ' => write!(out, "\\u{:04x}", control as u32)?,
+            other => out.push(other),
+        }
+    }
+    out.write_char('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Value {
+        let ports = vec![Map::default().with("port", 1).with("state", "active \"now\"\n").into()];
+        Map::default()
+            .with("name", "rxe0")
+            .with("ports", ports)
+            .with("usable", true)
+            .with("none", Vec::new())
+            .with("limits", Map::default().with("memory", 64_i64))
+            .into()
+    }
+
+    #[test]
+    fn text_is_indented() {
+        assert_eq!(
+            sample().render(false),
+            "name: rxe0\nports:\n  - port: 1\n    state: active \"now\"\n\nusable: yes\nnone: none\n\
+             limits:\n  memory: 64\n"
+        );
+    }
+
+    #[test]
+    fn json_is_quoted() {
+        assert_eq!(
+            sample().render(true),
+            "{\"name\":\"rxe0\",\"ports\":[{\"port\":1,\"state\":\"active \\\"now\\\"\\u000a\"}],\
+             \"usable\":true,\"none\":[],\"limits\":{\"memory\":64}}\n"
+        );
+        assert_eq!(Value::Real(f64::NAN).render(true), "null\n");
+    }
+}

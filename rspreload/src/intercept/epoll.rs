@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! <sys/epoll.h>.
+//!
+//! # Safety
+//! The caller's arguments, passed on.
+#![allow(unsafe_code)]
+
+use super::poll::deadline as deadline_of;
+use crate::carrier::claim::claim;
+use crate::epoll::control;
+use crate::epoll::instance::{EPOLLS, note_polled};
+use crate::sys::errno::answer;
+use crate::sys::{guard, original};
+use crate::table::descriptors::{self, SOCKETS};
+use crate::table::socket::Mode;
+use base::deadline::{Deadline, Timeout};
+use base::errno::Result;
+use libc::{c_int, epoll_event, sigset_t, timespec};
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn epoll_ctl(
+    instance: c_int,
+    operation: c_int,
+    fd: c_int,
+    event: *mut epoll_event,
+) -> c_int {
+    if !descriptors::is_unused() && !guard::is_inside() {
+        let socket = SOCKETS.get(fd).filter(|socket| socket.mode() != Mode::Plain);
+        match &socket {
+            Some(socket) => claim(socket),
+            None if fd != instance => note_polled(fd),
+            None => {}
+        }
+        // SAFETY: the caller's.
+        let event = unsafe { event.as_ref() }.copied();
+        if let Some(done) = control::control(instance, operation, fd, socket, event) {
+            return answer(done.map(|()| 0));
+        }
+    }
+    // SAFETY: the caller's.
+    unsafe { original::epoll_ctl(instance, operation, fd, event) }
+}
+
+/// Waits in an instance that has sockets of this library; None if the call is libc's. An array
+/// without room for an event is reported by libc, too.
+unsafe fn wait_on(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    deadline: impl FnOnce() -> Result<Deadline>,
+    mask: *const sigset_t,
+) -> Option<c_int> {
+    let epoll = EPOLLS.get(instance)?;
+    let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
+    if guard::is_inside() || events.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's.
+    let events = unsafe { core::slice::from_raw_parts_mut(events, count) };
+    let found = deadline().and_then(|deadline| epoll.wait(instance, events, deadline, mask));
+    Some(answer(found.map(|found| found as c_int)))
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn epoll_wait(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    timeout: c_int,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe { epoll_pwait(instance, events, count, timeout, core::ptr::null()) }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn epoll_pwait(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if descriptors::is_unused() {
+            return original::epoll_pwait(instance, events, count, timeout, mask);
+        }
+        epoll_known(instance, events, count, timeout, mask)
+    }
+}
+
+#[inline(never)]
+unsafe fn epoll_known(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        wait_on(instance, events, count, || Ok(Timeout::from_millis(timeout).begin()), mask)
+            .unwrap_or_else(|| original::epoll_pwait(instance, events, count, timeout, mask))
+    }
+}
+
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn epoll_pwait2(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        if descriptors::is_unused() {
+            return original::epoll_pwait2(instance, events, count, timeout, mask);
+        }
+        wait_on(instance, events, count, || deadline_of(timeout.as_ref()), mask)
+            .unwrap_or_else(|| original::epoll_pwait2(instance, events, count, timeout, mask))
+    }
+}

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! Listening, and asynchronous events of the queue pair (rdma_notify).
+
+use crate::cm::id::Id;
+use crate::uapi::abi;
+use base::errno::Result;
+
+impl Id {
+    pub(crate) fn listen(&self, backlog: i32) -> Result<()> {
+        self.send(abi::Listen { id: self.handle(), backlog: backlog as u32 })?;
+        // The kernel bound an unbound id to a port; others keep theirs.
+        if self.source_port() == 0 { self.query_addresses() } else { Ok(()) }
+    }
+
+    pub(crate) fn notify(&self, event: u32) -> Result<()> {
+        self.send(abi::Notify { id: self.handle(), event })
+    }
+}

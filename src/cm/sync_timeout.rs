@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+
+//! The limit of internal waits (`RDMACM_SYNC_TIMEOUT_MS`). The C API knows none: without the
+//! variable a wait takes as long as it takes.
+
+use base::deadline::Timeout;
+use base::environment;
+use base::once::Once;
+use base::settings;
+use core::time::Duration;
+
+/// None where the variable is absent, zero or not a number.
+pub(crate) fn sync_timeout() -> Timeout {
+    static TIMEOUT: Once<Timeout> = Once::new();
+    TIMEOUT.get_or_init(|| environment::read(settings::SYNC_TIMEOUT.name, parse).into())
+}
+
+fn parse(value: &str) -> Option<Duration> {
+    let milliseconds: u64 = value.trim().parse().ok()?;
+    (milliseconds > 0).then(|| Duration::from_millis(milliseconds))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_positive_numbers_limit() {
+        assert_eq!(parse("250"), Some(Duration::from_millis(250)));
+        assert_eq!(parse(" 1\n"), Some(Duration::from_millis(1)));
+        for none in ["", "0", "-5", "1.5", "soon", "99999999999999999999999"] {
+            assert_eq!(parse(none), None, "{none}");
+        }
+    }
+}

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Questions to ibacm and what is made of its replies, by rdma_getaddrinfo and rdma_resolve_route.
  *

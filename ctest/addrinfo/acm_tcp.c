@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Finds ibacm on the TCP port that its port file names, before its Unix socket.
  *

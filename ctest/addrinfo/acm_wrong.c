@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Daemons that are slow, silent, wrong or gone: each is as if there was none, within a limit.
  *
@@ -13,28 +14,20 @@
 #include <time.h>
 #include "ibacm.h"
 
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
-}
-
 /* A destination is named by what the daemon does with it. */
 static void ask(const char *label, int wish, int family, double limit)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST, .ai_family = family,
 				       .ai_qp_type = IBV_QPT_RC, .ai_port_space = RDMA_PS_TCP };
 	struct rdma_addrinfo *res = NULL, *entry;
-	double begin = seconds(), took;
+	double begin = now(), took;
 	char node[20];
 	int ret;
 
 	printf("%s\n", label);
 	snprintf(node, sizeof(node), "10.77.0.%d", wish);
 	ret = rdma_getaddrinfo(node, "7471", &hints, &res);
-	took = seconds() - begin;
+	took = now() - begin;
 	trace_result("rdma_getaddrinfo", ret);
 	for (entry = res; !ret && entry; entry = entry->ai_next)
 		trace_entry(entry);
@@ -43,14 +36,8 @@ static void ask(const char *label, int wish, int family, double limit)
 	printf("  %s\n", took < limit ? "in time" : "LATE");
 }
 
-static void on_signal(int number)
-{
-	(void)number;
-}
-
 int main(void)
 {
-	struct sigaction interrupt = { .sa_handler = on_signal };
 	struct timespec rest = { .tv_sec = 5, .tv_nsec = 200000000 };
 	pid_t daemon;
 
@@ -68,7 +55,7 @@ int main(void)
 	ask("hangs up", ACM_HANG_UP, AF_INET, 0.2);
 	ask("garbage", ACM_GARBAGE, AF_INET, 0.2);
 	ask("still asked", ACM_TWO_PATHS, AF_INET, 0.2);
-	sigaction(SIGALRM, &interrupt, NULL);
+	handle(SIGALRM, 0);
 	ualarm(20000, 20000);
 	ask("silent, among signals", ACM_SILENT, AF_INET, 0.6);
 	ualarm(0, 0);

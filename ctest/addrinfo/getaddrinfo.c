@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_getaddrinfo with every kind of question that needs no name server and no ibacm.
  *

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A stand-in for the daemon ibacm: listens on /run/ibacm.sock in a /run that only this program and its
  * children see, prints each question, and answers by the last byte of the destination.

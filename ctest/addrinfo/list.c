@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * All addresses of a name, the best first (A-7), each with what the hints say, once for each address.
  * Lengths in hints are held against their family (A-6), and an IPv4 text is no GID. The resolver's

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A synchronous listener waits for something else while a request comes in: the peer is rejected, and
  * neither id nor channel of the request is left behind.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_resolve_addrinfo, rdma_query_addrinfo and rdma_write_cm_event where both libraries do the same.
  *

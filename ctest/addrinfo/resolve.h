@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What the headers and libraries of rdma-core before 61 lack; missing functions are NULL. */
 #ifndef ADDRINFO_RESOLVE_H
 #define ADDRINFO_RESOLVE_H
@@ -66,9 +67,8 @@ static inline void trace_query(struct rdma_cm_id *id)
 
 static inline void bind_to(struct rdma_cm_id *id, const char *text)
 {
-	struct sockaddr_in address = { .sin_family = AF_INET };
+	struct sockaddr_in address = ipv4(text, 0);
 
-	inet_pton(AF_INET, text, &address.sin_addr);
 	trace_result("rdma_bind_addr", rdma_bind_addr(id, (void *)&address));
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A kernel that has no commands beyond JOIN_MCAST: everything new fails with ENOSYS, and nothing else
  * is disturbed. The C library passes the kernel's EINVAL on, or -1 as errno.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_resolve_addrinfo where ours differs from the C library on purpose:
  *  - names are resolved while the caller goes on (wish 2), so a name that does not exist is an event;
@@ -41,19 +42,11 @@ int getaddrinfo(const char *node, const char *service, const struct addrinfo *hi
 	return real(node, service, hints, res);
 }
 
-static void on_signal(int number)
+static void note_thread(int number)
 {
 	(void)number;
 	if (!pthread_equal(pthread_self(), main_thread))
 		handled_in_wrong_thread = 1;
-}
-
-static double seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec + now.tv_nsec / 1e9;
 }
 
 static struct rdma_cm_id *new_id(struct rdma_event_channel *on)
@@ -67,11 +60,11 @@ static struct rdma_cm_id *new_id(struct rdma_event_channel *on)
 static void ask_slowly(struct rdma_cm_id *id)
 {
 	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST };
-	double begin = seconds();
+	double begin = now();
 
 	slow = 1;
 	trace_result("rdma_resolve_addrinfo", rdma_resolve_addrinfo(id, "127.0.0.1", "1", &hints));
-	printf("  %s\n", seconds() - begin < 0.5 ? "at once" : "LATE");
+	printf("  %s\n", now() - begin < 0.5 ? "at once" : "LATE");
 	sem_wait(&asked);
 }
 
@@ -150,9 +143,9 @@ static void slow_names(void)
 	printf("is destroyed meanwhile\n");
 	id = new_id(channel);
 	ask_slowly(id);
-	begin = seconds();
+	begin = now();
 	trace_result("rdma_destroy_id", rdma_destroy_id(id));
-	printf("  %s\n", seconds() - begin < 0.5 ? "at once" : "LATE");
+	printf("  %s\n", now() - begin < 0.5 ? "at once" : "LATE");
 	/* Takes the slot of the first one, whose late answer is not for it. */
 	id = new_id(channel);
 	slow = 0;
@@ -183,7 +176,7 @@ static void foreign_internal_events(void)
 
 int main(void)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = note_thread };
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	need_resolve();

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Threads that resolve names and destroy, move or query the id at any moment, beside others that ask
  * rdma_getaddrinfo. Nothing is lost, nothing hangs, and every event belongs to an id that lives.

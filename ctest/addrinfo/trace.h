@@ -1,13 +1,11 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Prints calls with their result, the same way for every program of this folder. */
 #ifndef ADDRINFO_TRACE_H
 #define ADDRINFO_TRACE_H
 
-#include <arpa/inet.h>
-#include <errno.h>
+#include "helpers.h"
+
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <infiniband/ib.h>
 #include <infiniband/sa.h>
 #include <rdma/rdma_cma.h>

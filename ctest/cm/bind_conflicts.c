@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * Addresses and ports that cannot be had. The manual pages list what a real kernel says (ctest/lab).
+ * Addresses and ports that cannot be had. The manual pages list what a real kernel says (ctest/run lab).
  */
 #include "trace.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * bind to port zero: the kernel chooses, the library reads the port back.
  */

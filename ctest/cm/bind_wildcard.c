@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * bind to the wildcard and the loop-back addresses: no device, no error.
  */

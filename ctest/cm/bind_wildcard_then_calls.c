@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18, #6
  * After a bind that chose no device every call that needs one fails, and none crashes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * bind to addresses of families that rdma_cm does not know, and to foreign addresses.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-25
  * The channel is destroyed before its id: the id is still freed, without an error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-25
  * The channel is destroyed before its id, and another channel gets the number: the id's calls must

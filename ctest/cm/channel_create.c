@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * An event channel: made, its descriptor is closed on exec, destroyed.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The application closed the descriptor of the channel: destroying the id still frees its memory and
  * says EBADF, and destroying the channel closes nobody else's file.

@@ -1,21 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A signal without SA_RESTART ends the wait with EINTR; the next wait works.
  */
 #include "trace.h"
 
-static void nothing(int sig)
-{
-	(void)sig;
-}
-
 int main(void)
 {
 	struct rdma_event_channel *ch = channel();
-	struct sigaction act = { .sa_handler = nothing };
 	struct rdma_cm_event *event = NULL;
 	struct rdma_cm_id *id;
 
-	sigaction(SIGALRM, &act, NULL);
+	handle(SIGALRM, 0);
 	alarm(1);
 	CALL(rdma_get_cm_event(ch, &event));
 	id = new_id(ch, RDMA_PS_TCP);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A non-blocking channel without an event: EAGAIN, and the caller's pointer stays as it was.
  */

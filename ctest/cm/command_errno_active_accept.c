@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-14, #16
  * The active side's ACCEPT fails: CONNECT_ERROR with -errno.

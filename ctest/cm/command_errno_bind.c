@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Each command fails once with its own errno, which the call tells; the next try works.
  */

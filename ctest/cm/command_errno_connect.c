@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * CONNECT, ACCEPT, REJECT and DISCONNECT fail once each: the errno survives, the next try works.
  */

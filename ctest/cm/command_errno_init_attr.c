@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * INIT_QP_ATTR fails at each place: the errno survives, nothing leaks.
  */

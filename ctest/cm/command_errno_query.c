@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-14, #16
  * The query after ADDR_RESOLVED and ROUTE_RESOLVED fails: an error event with -errno.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * RESOLVE_ADDR, RESOLVE_ROUTE, SET_OPTION, NOTIFY and JOIN fail once each: the errno survives.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The set-up of a request's id fails: the peer is rejected, and the server learns of later requests.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * sanitizer: no
  * Every command of a life whose write takes nothing, too little or too much is an error, never a success.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * sanitizer: no
  * An event whose read comes back short or long is an error and no event.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device type=ib ip=10.77.0.1/24 lid=5
  * A connection over InfiniBand with every field; the child has the paths of the request.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device type=iwarp ip=10.77.0.1/24
  * A connection over iWARP: no paths, and the queue pair is drained to disconnect.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A queue pair of the application's own: CONNECT_RESPONSE, rdma_establish, rdma_init_qp_attr.
  */

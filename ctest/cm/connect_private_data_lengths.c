@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Private data of 0, 1, 56 and 255 bytes, with and without a pointer.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18
  * connect, accept, reject, disconnect, establish and notify on ids in each state before a connection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-25
  * The kernel refuses DESTROY_ID: the errno is told and the id's memory is gone all the same.

@@ -1,15 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Destroying an id waits until its reported events are given back.
  */
 #include "trace.h"
-
-static void *give_back(void *event)
-{
-	usleep(200000);
-	say("giving back");
-	rdma_ack_cm_event(event);
-	return NULL;
-}
 
 int main(void)
 {
@@ -18,7 +11,7 @@ int main(void)
 	pthread_t thread;
 
 	MUST(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
-	thread = background(give_back, next(a));
+	thread = background(ack_later, next(a));
 	CALL(rdma_destroy_id(id));
 	finish(thread);
 	rdma_destroy_event_channel(a);

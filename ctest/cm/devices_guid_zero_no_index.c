@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: #5
  * fake: device ip=10.77.0.1/24 guid=0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-7, #7
  * fake: device name=one ip=10.77.0.1/24

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_get_devices with two devices, with and without a place for the number; freed in both orders.
  * fake: device name=one ip=10.77.0.1/24

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: nodevices
  * A machine without a device: ENODEV from every first call.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: #3, C-7
  * fake: verbs open_device errno=EMFILE

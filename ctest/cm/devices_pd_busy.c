@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-8
  * The application leaves a memory region in the shared domain: the domain stays for the next id.

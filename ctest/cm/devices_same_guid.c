@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device name=one ip=10.77.0.1/24 guid=0x11
  * fake: device name=two ip=10.78.0.1/24 guid=0x11

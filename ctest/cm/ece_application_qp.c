@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Extensions for a queue pair of the application's own: set, offered, chosen.
  */

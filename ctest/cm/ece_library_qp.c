@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device ip=10.77.0.1/24 ece=1
  * Extensions between queue pairs that the library made.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_create_ep on both sides, with queue pairs; requests get theirs.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-1, C-2
  * Address and connect data lengths of the caller's list that cannot be: EINVAL, never a crash.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-28
  * All entries of the list are tried, not only the first one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-24
  * An event whose uid belongs to nobody, or to an id that has gone, is dropped: the wait goes on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * An event with uid 0: ESTABLISHED is found by its handle, others are dropped and counted, so that
  * destroying does not wait for them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * ESTABLISHED with uid 0 is for the id that has the handle (old kernels).
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Every event type that the kernel can report on an id without a connection, with its status and data.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A child makes its own channel, id and connection after its parent used the library.
  */

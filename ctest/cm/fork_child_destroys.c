@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-31, #10
  * A child destroys the ids and channel it inherited: its parent's objects stay.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The parent of a daemon exits: the child goes on with what it inherited.
  */

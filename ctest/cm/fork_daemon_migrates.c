@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The parent of a daemon exits: the child moves what it inherited to a channel of its own. A real kernel takes no
  * command of the child on the inherited channel (EACCES).

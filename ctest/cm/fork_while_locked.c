@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * sanitizer: no
  * differs: C-31, the child inherits a lock that nobody will give back

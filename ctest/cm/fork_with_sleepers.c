@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * sanitizer: no
  * differs: C-31, the child's calls go to its parent's devices and may find a lock held for ever

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-3
  * fake: handles base=70000
@@ -14,7 +15,7 @@ int main(void)
 
 	errno = 0;
 	MUST(rdma_create_id(a, &id, NULL, RDMA_PS_TCP));
-	say("errno %s", errno_name(errno));
+	say("errno %s", error_text(errno));
 	name(id, "id");
 	e.handle = handle_of(a, 0);
 	if (RDMAFAKE(rdmafake_inject)(&e))

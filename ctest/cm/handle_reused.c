@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: handles reuse=lifo
  * The kernel gives a freed handle to the next id at once: the two never mix.

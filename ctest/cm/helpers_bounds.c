@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18, the inline helper of the C header asserts
  * A receive outside of its region is EINVAL.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18
  * The helpers with NULL for the id, its queue pair, queues or regions: -1 and EINVAL.

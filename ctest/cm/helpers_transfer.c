@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Registering, posting and completing through the helpers: send, write, read, with inline data.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18
  * A port space that does not fit the kernel's 16 bits is EINVAL, not a truncated one.

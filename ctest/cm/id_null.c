@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18
  * Every call of rdma_cma.h with NULL for the id: EINVAL.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * listen on an id that was not bound: the kernel chooses a port.
  */

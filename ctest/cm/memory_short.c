@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * sanitizer: no
  * differs: C-7 and its kind, what an allocation that fails leaves behind
@@ -6,13 +7,14 @@
  * program goes on, and nothing is left when it has tidied up.
  */
 #include "trace.h"
+#define WRONG say
 #include "short_memory.h"
 
 /* Whether a call went through; nothing but ENOMEM may stop it. */
 static bool ok(const char *what, int result)
 {
 	if (result && errno != ENOMEM)
-		say("%s: %s", what, errno_name(errno));
+		say("%s: %s", what, error_text(errno));
 	return !result;
 }
 
@@ -124,6 +126,7 @@ static void each(const char *what, void (*run)(void))
 
 int main(void)
 {
+	need_soft_device();
 	each("connection", connection);
 	each("multicast", multicast);
 	each("names", names);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A synchronous id, moved to the channel that it already has: that would be freed under it.
  * differs: the C library frees the channel that the id then uses

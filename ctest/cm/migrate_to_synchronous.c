@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * An id moved to no channel becomes synchronous; moved to one it is asynchronous again.
  */

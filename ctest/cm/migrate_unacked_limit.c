@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: #23
  * env: RDMACM_SYNC_TIMEOUT_MS=300

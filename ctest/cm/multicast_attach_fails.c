@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-14, #16
  * The device refuses to attach: MULTICAST_ERROR with the device's -errno.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: kernel mcast_error=ENETUNREACH
  * The join fails later: MULTICAST_ERROR with context and status; leaving works still.

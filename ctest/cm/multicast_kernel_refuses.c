@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The kernel refuses a join: the errno survives, nothing is left to leave.
  */

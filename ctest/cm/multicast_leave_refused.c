@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-23
  * The kernel refuses to leave: the group stays, its events still come with the caller's context, and

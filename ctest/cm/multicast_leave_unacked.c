@@ -1,15 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Leaving waits until the group's events are given back.
  */
 #include "trace.h"
-
-static void *give_back(void *event)
-{
-	usleep(200000);
-	say("giving back");
-	rdma_ack_cm_event(event);
-	return NULL;
-}
 
 int main(void)
 {
@@ -18,7 +11,7 @@ int main(void)
 	pthread_t thread;
 
 	MUST(rdma_join_multicast(id, addr("239.1.1.1"), NULL));
-	thread = background(give_back, next(ch));
+	thread = background(ack_later, next(ch));
 	CALL(rdma_leave_multicast(id, addr("239.1.1.1")));
 	finish(thread);
 	CALL(rdma_destroy_id(id));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A group without a queue pair, on a bound id, by IPv4 and IPv6.
  */

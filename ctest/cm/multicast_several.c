@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Several groups at once, joined twice, left in another order; the rest goes with the id.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-23
  * A synchronous id can leave its group while the event of the join is still in the id.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device type=ib gid=fe80::7 lid=5
  * A connection by the native addresses of InfiniBand: listener on any GID, every event and field, ports,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The ack timeout reaches the queue pair of the side that asked for it, whenever it asks before the
  * queue pair is ready to send; a wrong length or value is refused.

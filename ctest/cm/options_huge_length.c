@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-1
  * A length beyond 32 bits is wrong, and not what its lower half says.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * fake: device type=ib ip=10.77.0.1/24 lid=5
  * A path that the application sets is a resolved route: its event, its fields in the id, and a connection

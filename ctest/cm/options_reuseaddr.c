@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Two ids on one port with the reuse option, and the IPv6-only option.
  */

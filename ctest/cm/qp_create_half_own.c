@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-20
  * One queue of the application's, the other of the library's: the library's is given back with its channel.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The application puts one of its queues into the id as both: it is not destroyed twice.
  */

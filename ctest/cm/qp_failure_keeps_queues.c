@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-21
  * A queue pair that cannot be made leaves the queues alone that were there before.

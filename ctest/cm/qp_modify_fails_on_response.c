@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-14, #16
  * The active queue pair cannot be moved: CONNECT_ERROR with -errno, and the peer's reaction is no news.

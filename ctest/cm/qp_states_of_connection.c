@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The states and attributes of the queue pairs of a connection, before, during and after.
  */

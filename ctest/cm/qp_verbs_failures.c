@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Each verb that rdma_create_qp uses fails once: its errno survives and nothing leaks.
  */

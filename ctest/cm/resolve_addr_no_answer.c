@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * An address of the device's network that does not answer: ADDR_ERROR, and the id can try again.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Resolving an IPv4 destination: the event, the addresses, the device.
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-18, #5
  * rdma_resolve_route after ADDR_ERROR, when no device is known yet.

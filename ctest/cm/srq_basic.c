@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: #5, a second queue on an id loses the first one; ours refuses it as with queue pairs
  * A shared receive queue: made, used by a queue pair, destroyed.

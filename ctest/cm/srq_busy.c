@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: a shared receive queue that a queue pair still uses is lost by rdma_destroy_srq
  * (the C library takes the completion queues of the queue pair, too, and then crashes)

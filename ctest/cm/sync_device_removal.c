@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-10
  * fake: inject RESOLVE_ADDR event=DEVICE_REMOVAL

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-10, #41
  * Every *_ERROR event ends a synchronous call, with the errno of its status.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-11
  * An endpoint whose queue pair for a request cannot be made: the peer is rejected, nothing leaks.

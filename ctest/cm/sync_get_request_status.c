@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: #15
  * A request whose event has a status: the errno is above zero for each sign.

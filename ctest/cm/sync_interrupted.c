@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: C-10
  * fake: delay ADDR_RESOLVED ms=400
@@ -6,18 +7,12 @@
 #include "trace.h"
 #include <poll.h>
 
-static void nothing(int sig)
-{
-	(void)sig;
-}
-
 int main(void)
 {
 	struct rdma_cm_id *id = new_id(NULL, RDMA_PS_TCP);
-	struct sigaction act = { .sa_handler = nothing };
 	struct pollfd late = { .events = POLLIN };
 
-	sigaction(SIGALRM, &act, NULL);
+	handle(SIGALRM, 0);
 	ualarm(100000, 0);
 	CALL(rdma_resolve_addr(id, NULL, addr("10.77.0.1:7000"), 1000));
 	late.fd = id->channel->fd;

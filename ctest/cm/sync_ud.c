@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * differs: 9a0fc3afd
  * A synchronous datagram server: after accept its event is given back, so the listener can go.

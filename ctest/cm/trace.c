@@ -1,7 +1,7 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What trace.h promises. */
 #include "trace.h"
 
-#include <stdarg.h>
 #include <stddef.h>
 
 /* Set for the library that must not touch errno when it succeeds. */
@@ -13,7 +13,7 @@ static struct {
 	const void *pointer;
 	char name[24];
 } names[256];
-static int nnames, nchildren, nids;
+static int nnames, nchildren;
 
 __attribute__((constructor)) static void start(void)
 {
@@ -27,17 +27,9 @@ static void fault(const char *text, const char *what)
 	fprintf(stderr, "%s: %s\n", text, what);
 }
 
-const char *errno_name(int error)
+const char *error_text(int error)
 {
-	const char *known = error > 0 ? strerrorname_np(error) : NULL;
-	static __thread char other[24];
-
-	if (error == UNTOUCHED)
-		return "(errno unset)";
-	if (known && error)
-		return known;
-	snprintf(other, sizeof(other), "errno %d", error);
-	return other;
+	return error == UNTOUCHED ? "(errno unset)" : error ? errno_name(error) : "errno 0";
 }
 
 static void check_success(const char *text, int error)
@@ -51,7 +43,7 @@ long trace_int(const char *text, long value)
 	int error = errno;
 
 	if (value == -1)
-		printf("%s: -1 %s\n", text, errno_name(error));
+		printf("%s: -1 %s\n", text, error_text(error));
 	else
 		printf("%s: %ld\n", text, value);
 	if (value >= 0)
@@ -66,7 +58,7 @@ const void *trace_pointer(const char *text, const void *value)
 	if (value)
 		printf("%s: ok\n", text);
 	else
-		printf("%s: NULL %s\n", text, errno_name(error));
+		printf("%s: NULL %s\n", text, error_text(error));
 	if (value)
 		check_success(text, error);
 	return value;
@@ -82,21 +74,11 @@ long trace_must(const char *text, int line, long value)
 	if (value == -1 || value == 0) {
 		/* Pointers are tested for NULL, calls for -1. */
 		if (value == -1) {
-			printf("line %d: %s failed: %s\n", line, text, errno_name(errno));
+			printf("line %d: %s failed: %s\n", line, text, error_text(errno));
 			exit(3);
 		}
 	}
 	return value;
-}
-
-void say(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	putchar('\n');
 }
 
 void name(const void *pointer, const char *text)
@@ -326,7 +308,7 @@ struct rdma_cm_event *next(struct rdma_event_channel *from)
 	}
 	errno = UNTOUCHED;
 	if (rdma_get_cm_event(from, &event)) {
-		printf("rdma_get_cm_event: -1 %s\n", errno_name(errno));
+		printf("rdma_get_cm_event: -1 %s\n", error_text(errno));
 		return NULL;
 	}
 	check_success("rdma_get_cm_event", errno);
@@ -339,7 +321,7 @@ void take(struct rdma_event_channel *from)
 	struct rdma_cm_event *event = next(from);
 
 	if (event && rdma_ack_cm_event(event))
-		printf("rdma_ack_cm_event: -1 %s\n", errno_name(errno));
+		printf("rdma_ack_cm_event: -1 %s\n", error_text(errno));
 }
 
 struct rdma_cm_event *expect(struct rdma_event_channel *from, enum rdma_cm_event_type type)
@@ -368,12 +350,11 @@ void none(struct rdma_event_channel *from)
 	printf("%s\n", readable(from->fd, 100) ? "an event is there" : "no event is there");
 }
 
-/* On a real kernel there is nobody to script: the program is then skipped. */
-static void need_stand_in(void)
+void need_soft_device(void)
 {
 	if (RDMAFAKE(rdmafake_script))
 		return;
-	fprintf(stderr, "needs the stand-in\n");
+	fprintf(stderr, "needs the soft device\n");
 	exit(77);
 }
 
@@ -381,11 +362,11 @@ void fake(const char *script)
 {
 	int r;
 
-	need_stand_in();
+	need_soft_device();
 	r = RDMAFAKE(rdmafake_script)(script);
 
 	if (r) {
-		printf("script '%s': %s\n", script, errno_name(-r));
+		printf("script '%s': %s\n", script, error_text(-r));
 		exit(3);
 	}
 }
@@ -395,7 +376,7 @@ uint32_t handle_of(struct rdma_event_channel *of, int position)
 	uint32_t handles[64];
 	int n;
 
-	need_stand_in();
+	need_soft_device();
 	n = RDMAFAKE(rdmafake_handles)(of->fd, handles, 64);
 
 	if (n <= position) {
@@ -408,7 +389,7 @@ uint32_t handle_of(struct rdma_event_channel *of, int position)
 void inject(struct rdma_event_channel *into, int event, int status)
 {
 	uint32_t handles[64];
-	int n = (need_stand_in(), RDMAFAKE(rdmafake_handles)(into->fd, handles, 64));
+	int n = (need_soft_device(), RDMAFAKE(rdmafake_handles)(into->fd, handles, 64));
 	struct rdmafake_event e = { .handle = n > 0 ? handles[n - 1] : 0, .fd = into->fd,
 				    .event = (uint32_t)event, .status = status };
 
@@ -420,143 +401,8 @@ void inject(struct rdma_event_channel *into, int event, int status)
 
 void show_queued(struct rdma_event_channel *of)
 {
-	need_stand_in();
+	need_soft_device();
 	printf("%d queued on %s\n", RDMAFAKE(rdmafake_queued)(of->fd), name_of(of));
-}
-
-struct rdma_event_channel *channel(void)
-{
-	struct rdma_event_channel *made = rdma_create_event_channel();
-
-	if (!made) {
-		printf("rdma_create_event_channel: NULL %s\n", errno_name(errno));
-		exit(3);
-	}
-	return made;
-}
-
-struct rdma_cm_id *new_id(struct rdma_event_channel *on, enum rdma_port_space ps)
-{
-	struct rdma_cm_id *id = NULL;
-	char text[24];
-
-	MUST(rdma_create_id(on, &id, NULL, ps));
-	snprintf(text, sizeof(text), "id%d", ++nids);
-	name(id, text);
-	return id;
-}
-
-struct rdma_cm_id *bound(struct rdma_event_channel *on, enum rdma_port_space ps, const char *to)
-{
-	struct rdma_cm_id *id = new_id(on, ps);
-
-	MUST(rdma_bind_addr(id, addr(to)));
-	return id;
-}
-
-struct rdma_cm_id *addressed(struct rdma_event_channel *on, enum rdma_port_space ps, const char *to)
-{
-	struct rdma_cm_id *id = new_id(on, ps);
-
-	MUST(rdma_resolve_addr(id, NULL, addr(to), 2000));
-	if (on)
-		expect_and_ack(on, RDMA_CM_EVENT_ADDR_RESOLVED);
-	return id;
-}
-
-struct rdma_cm_id *routed(struct rdma_event_channel *on, enum rdma_port_space ps, const char *to)
-{
-	struct rdma_cm_id *id = addressed(on, ps, to);
-
-	MUST(rdma_resolve_route(id, 2000));
-	if (on)
-		expect_and_ack(on, RDMA_CM_EVENT_ROUTE_RESOLVED);
-	return id;
-}
-
-struct ibv_qp_init_attr *qp_attr(void)
-{
-	static __thread struct ibv_qp_init_attr attr;
-
-	memset(&attr, 0, sizeof(attr));
-	attr.cap.max_send_wr = attr.cap.max_recv_wr = 4;
-	attr.cap.max_send_sge = attr.cap.max_recv_sge = 2;
-	attr.cap.max_inline_data = 16;
-	attr.qp_type = IBV_QPT_RC;
-	attr.sq_sig_all = 1;
-	return &attr;
-}
-
-struct rdma_conn_param *param(void)
-{
-	static __thread struct rdma_conn_param p;
-
-	memset(&p, 0, sizeof(p));
-	p.responder_resources = p.initiator_depth = 1;
-	p.retry_count = p.rnr_retry_count = 7;
-	return &p;
-}
-
-void pair_request(struct pair *p, enum rdma_port_space ps)
-{
-	struct ibv_qp_init_attr *attr = qp_attr();
-
-	memset(p, 0, sizeof(*p));
-	p->passive = channel();
-	p->active = channel();
-	p->listener = bound(p->passive, ps, "10.77.0.1:7471");
-	MUST(rdma_listen(p->listener, 8));
-	p->client = routed(p->active, ps, "10.77.0.1:7471");
-	if (p->client->qp_type == IBV_QPT_UD)
-		attr->qp_type = IBV_QPT_UD;
-	MUST(rdma_create_qp(p->client, NULL, attr));
-	MUST(rdma_connect(p->client, param()));
-	p->request = expect(p->passive, RDMA_CM_EVENT_CONNECT_REQUEST);
-	p->child = p->request->id;
-	name(p->listener, "listener");
-	name(p->client, "client");
-	name(p->child, "child");
-	name(p->passive, "passive");
-	name(p->active, "active");
-}
-
-void pair_connect(struct pair *p)
-{
-	pair_request(p, RDMA_PS_TCP);
-	MUST(rdma_ack_cm_event(p->request));
-	p->request = NULL;
-	MUST(rdma_create_qp(p->child, NULL, qp_attr()));
-	MUST(rdma_accept(p->child, param()));
-	expect_and_ack(p->active, RDMA_CM_EVENT_ESTABLISHED);
-	expect_and_ack(p->passive, RDMA_CM_EVENT_ESTABLISHED);
-}
-
-static void end_id(struct rdma_cm_id *id)
-{
-	if (!id)
-		return;
-	if (id->qp)
-		rdma_destroy_qp(id);
-	MUST(rdma_destroy_id(id));
-}
-
-void destroy_child(struct rdma_cm_event *request)
-{
-	struct rdma_cm_id *child = request->id;
-
-	MUST(rdma_ack_cm_event(request));
-	end_id(child);
-}
-
-void pair_destroy(struct pair *p)
-{
-	if (p->request)
-		MUST(rdma_ack_cm_event(p->request));
-	end_id(p->client);
-	end_id(p->child);
-	end_id(p->listener);
-	rdma_destroy_event_channel(p->active);
-	rdma_destroy_event_channel(p->passive);
 }
 
 pthread_t background(void *(*run)(void *), void *arg)
@@ -580,6 +426,14 @@ void *finish(pthread_t thread)
 		exit(3);
 	}
 	return result;
+}
+
+void *ack_later(void *event)
+{
+	usleep(200000);
+	say("giving back");
+	rdma_ack_cm_event(event);
+	return NULL;
 }
 
 void in_child(const char *label, void (*run)(void *), void *arg)
@@ -622,7 +476,7 @@ int done(void)
 	bool any = false;
 
 	if (!live_counts) {
-		printf("left: only the stand-in can tell\n");
+		printf("left: only the soft device can tell\n");
 		return faults ? 99 : 0;
 	}
 	printf("left:");

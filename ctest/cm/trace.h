@@ -1,7 +1,8 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * What every conformance program uses: calls that print themselves with their
  * result and errno, events that print every field, and a last line that tells
- * what was left alive in the stand-in device.
+ * what was left alive in the soft device.
  *
  * The output depends on what the library does and on nothing else: no pointer,
  * no time, no descriptor number is printed.
@@ -9,22 +10,16 @@
 #ifndef CTEST_TRACE_H
 #define CTEST_TRACE_H
 
-#include <arpa/inet.h>
+#include "helpers.h"
+
 #include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <infiniband/ib.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rdma_verbs.h>
-#include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rdmafake.h"
 
@@ -44,8 +39,8 @@ long trace_int(const char *text, long value);
 const void *trace_pointer(const char *text, const void *value);
 void trace_void(const char *text);
 long trace_must(const char *text, int line, long value);
-void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-const char *errno_name(int error);
+/* What errno holds after one of these. */
+const char *error_text(int error);
 
 /* Names an id (or any pointer) for the output. */
 void name(const void *pointer, const char *name);
@@ -66,7 +61,8 @@ void expect_and_ack(struct rdma_event_channel *channel, enum rdma_cm_event_type 
 void none(struct rdma_event_channel *channel);
 void show_event(const struct rdma_cm_event *event);
 
-/* The stand-in. */
+/* The soft device. On a real kernel there is nobody to script: the program is then skipped. */
+void need_soft_device(void);
 void fake(const char *script);
 uint32_t handle_of(struct rdma_event_channel *channel, int position);
 /* Puts an event in front of the newest id of a channel. */
@@ -100,6 +96,8 @@ void destroy_child(struct rdma_cm_event *request);
 /* Runs in a thread; its result is waited for at most 10 s. */
 pthread_t background(void *(*run)(void *), void *arg);
 void *finish(pthread_t thread);
+/* For such a thread: gives an event back after a while. */
+void *ack_later(void *event);
 /* Runs in a child process; prints how it ended. */
 void in_child(const char *label, void (*run)(void *), void *arg);
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * A datagram service: the request, the answer with address handle attributes, queue pair number and key.
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Two processes, one message: the client sends three pieces of memory with one rdma_post_sendv, the
  * server finds them joined in its buffer.

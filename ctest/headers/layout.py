@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Compares our headers with another set: sizes, offsets, constants, prototypes, names.
 
 Usage: layout.py OURS THEIRS NEW

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Threads that do anything to any socket at any time, with forks, copies and signals between: the program must come
  * to its end, whatever the calls give. Calls that wait are bounded by non-blocking sockets and short time limits.
  * limit: 60

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* For programs that test what only the preload library has. */
 #ifndef CHECK_H
 #define CHECK_H

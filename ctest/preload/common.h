@@ -1,20 +1,16 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What the programs of this folder share. A program knows nothing of RDMA: it says what its calls give, and the runner
  * wants the same words from it natively and under the preload library.
  */
 #ifndef COMMON_H
 #define COMMON_H
 
-#include <arpa/inet.h>
-#include <errno.h>
+#include "helpers.h"
+
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/select.h>
@@ -23,32 +19,13 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-/* An address of the stand-in device (the runner may name a real one's), and one that nobody has. */
+/* An address of the soft device (the runner may name a real one's), and one that nobody has. */
 #ifndef HERE
 #define HERE "10.77.0.1"
 #define HERE6 "fd00:77::1"
 #define NOBODY "10.77.0.9"
 #endif
-
-static inline const char *errno_name(int number)
-{
-	return number ? strerrorname_np(number) : "-";
-}
-
-static inline void say(const char *format, ...)
-{
-	va_list list;
-
-	va_start(list, format);
-	vprintf(format, list);
-	va_end(list);
-	putchar('\n');
-	fflush(stdout);
-}
 
 static inline long say_result(const char *text, long got, int error)
 {
@@ -90,14 +67,6 @@ static inline long say_result(const char *text, long got, int error)
 		must_;                                                            \
 	})
 
-static inline double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 /* A time limit that was kept: not early, and less than a second late. */
 static inline const char *in_time(double start, double limit)
 {
@@ -114,22 +83,6 @@ static inline void nap(int milliseconds)
 		;
 }
 
-static inline struct sockaddr_in address(const char *text, int port)
-{
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
-
-	inet_pton(AF_INET, text, &sin.sin_addr);
-	return sin;
-}
-
-static inline struct sockaddr_in6 address6(const char *text, int port)
-{
-	struct sockaddr_in6 sin = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
-
-	inet_pton(AF_INET6, text, &sin.sin6_addr);
-	return sin;
-}
-
 static inline int port_of(int fd)
 {
 	struct sockaddr_storage name;
@@ -142,14 +95,14 @@ static inline int port_of(int fd)
 
 static inline int bind_to(int fd, const char *text, int port)
 {
-	struct sockaddr_in sin = address(text, port);
+	struct sockaddr_in sin = ipv4(text, port);
 
 	return bind(fd, (struct sockaddr *)&sin, sizeof sin);
 }
 
 static inline int connect_to(int fd, const char *text, int port)
 {
-	struct sockaddr_in sin = address(text, port);
+	struct sockaddr_in sin = ipv4(text, port);
 
 	return connect(fd, (struct sockaddr *)&sin, sizeof sin);
 }
@@ -243,6 +196,24 @@ static inline long write_all(int fd, const char *from, long size)
 	return done;
 }
 
+/* What came up to the end, as a line. */
+static inline void until_end(int fd)
+{
+	static char text[4000];
+	long n = read_all(fd, text, sizeof text - 1);
+
+	text[n > 0 ? n : 0] = 0;
+	say("%s", text);
+}
+
+static inline int error_of(int fd)
+{
+	int error = -1;
+
+	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){ sizeof error });
+	return error;
+}
+
 /* One byte there and back: both directions live. */
 static inline void ping(int a, int b)
 {
@@ -259,21 +230,6 @@ static inline void ping(int a, int b)
 static inline char pattern(long at)
 {
 	return (char)(at * 7 + at / 251);
-}
-
-static volatile sig_atomic_t signals_seen;
-
-static inline void on_signal(int number)
-{
-	(void)number;
-	signals_seen++;
-}
-
-static inline void handle(int number, int flags)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-
-	sigaction(number, &action, NULL);
 }
 
 /* A signal for the calling thread after a while. */
@@ -342,14 +298,6 @@ static inline const char *events(unsigned bits)
 	if (*to)
 		to[strlen(to) - 1] = 0;
 	return to;
-}
-
-static inline int exit_of(pid_t pid)
-{
-	int status = 0;
-
-	MUST(waitpid(pid, &status, 0));
-	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 #endif

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* preload_config: a rule for this program takes its streams, whatever flags their type has (P-9).
  * rdma: 2
  * config: # a comment, then rules

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* preload_config: rules of other programs, families and types take nothing here.
  * rdma: 0
  * config: # a comment, then rules

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* preload_config: a rule's program name stands for all that begin with it, as in the C library.
  * rdma: 2
  * config: config_pre INET STREAM TCP

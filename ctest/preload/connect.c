@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Connecting: blocking and not, refused, to nobody, twice, from a chosen port; names and errors on the way.
  * rdma: 8
  * over-c: yes
@@ -5,14 +6,6 @@
 #include "common.h"
 
 static int port;
-
-static int error_of(int fd)
-{
-	int error = -1;
-
-	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){ sizeof error });
-	return error;
-}
 
 static int fresh(int flags)
 {
@@ -185,8 +178,8 @@ static void nobody(void)
 static void wrong(void)
 {
 	int client = fresh(0);
-	struct sockaddr_in name = address(HERE, port);
-	struct sockaddr_in6 six = address6(HERE6, port);
+	struct sockaddr_in name = ipv4(HERE, port);
+	struct sockaddr_in6 six = ipv6(HERE6, port);
 
 	TITLE("wrong addresses");
 	SAY(connect(client, (struct sockaddr *)&name, 4));

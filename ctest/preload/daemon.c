@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A daemon's first steps: it closes all descriptors, forks twice, points 0 to 2 elsewhere, and then serves. Closing
  * everything in a child before exec leaves the parent alone.
  * rdma: 4

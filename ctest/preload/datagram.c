@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Datagrams: names, connected and not, truncation, looking ahead, batches, polling, IPv6, both directions.
  * rdma: 8
  * fake: device name=fake0 type=roce ip=host
@@ -21,7 +22,7 @@ static int bound(void)
 
 static long send_to(int fd, const char *text, size_t size, int port)
 {
-	struct sockaddr_in to = address(HERE, port);
+	struct sockaddr_in to = ipv4(HERE, port);
 
 	return sendto(fd, text, size, 0, (struct sockaddr *)&to, sizeof to);
 }
@@ -77,7 +78,7 @@ static void pieces(void)
 {
 	int a = bound(), b = bound(), one = port_of(a), two = port_of(b), waiting = -1;
 	struct iovec parts[2] = { { buf, 3 }, { buf + 100, 3 } }, out[2] = { { "twelve", 6 }, { "octets", 6 } };
-	struct sockaddr_in name = address(HERE, two);
+	struct sockaddr_in name = ipv4(HERE, two);
 	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2, .msg_name = &name, .msg_namelen = sizeof name };
 
 	TITLE("cut off, looked at");
@@ -141,7 +142,7 @@ static void connected(void)
 static void unbound(void)
 {
 	int a = fresh(AF_INET), b = fresh(AF_INET), two;
-	struct sockaddr_in any = address("0.0.0.0", 0);
+	struct sockaddr_in any = ipv4("0.0.0.0", 0);
 
 	TITLE("without bind, and bound to the wildcard");
 	say("port %d", port_of(a));
@@ -168,7 +169,7 @@ static void unbound(void)
 static void batches(void)
 {
 	int a = bound(), b = bound(), two = port_of(b);
-	struct sockaddr_in to = address(HERE, two);
+	struct sockaddr_in to = ipv4(HERE, two);
 	struct iovec out[3] = { { "one", 3 }, { "three", 5 }, { "five", 4 } }, in[3];
 	struct mmsghdr send_[3] = { 0 }, recv_[3] = { 0 };
 	char rooms[3][8] = { "" };
@@ -229,7 +230,7 @@ static void waiting(void)
 static void six(void)
 {
 	int a = fresh(AF_INET6), b = fresh(AF_INET6);
-	struct sockaddr_in6 name = address6(HERE6, 0), from = { 0 };
+	struct sockaddr_in6 name = ipv6(HERE6, 0), from = { 0 };
 	char text[64];
 
 	TITLE("IPv6");

@@ -1,5 +1,6 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Datagram sockets and fork: a daemon that bound its port before it left its parent, workers that share a port, a
- * child that writes on its parent's socket.
+ * child that writes on its parent's socket, a child for each answer.
  * rdma: 2
  * limit: 90
  */
@@ -50,7 +51,7 @@ static void serve(int fd, int polls)
  * seconds to see that its peer is another one. */
 static void ask(int fd, int port, const char *text)
 {
-	struct sockaddr_in to = address(HERE, port);
+	struct sockaddr_in to = ipv4(HERE, port);
 	char answer[64] = "";
 
 	for (int i = 0; i < 75; i++) {
@@ -119,7 +120,7 @@ static void workers(void)
 static void writers(void)
 {
 	int server = bound(HERE, 0), client = MUST(socket(AF_INET, SOCK_DGRAM, 0));
-	struct sockaddr_in to = address(HERE, port_of(server));
+	struct sockaddr_in to = ipv4(HERE, port_of(server));
 	char text[16] = "";
 	pid_t pid;
 
@@ -144,6 +145,144 @@ static void writers(void)
 	close(server), close(client);
 }
 
+/* Asks with each datagram; what comes back, and from where. */
+static int asker(int port, int connects)
+{
+	int fd = MUST(socket(AF_INET, SOCK_DGRAM, 0)), wrong = 0;
+	struct sockaddr_in to = ipv4(HERE, port), from;
+
+	if (connects)
+		MUST(connect(fd, (struct sockaddr *)&to, sizeof to));
+	for (int i = 0; i < 4; i++) {
+		char question[16], answer[64] = "";
+		socklen_t length = sizeof from;
+
+		snprintf(question, sizeof question, "question %d", i);
+		/* Datagrams may be lost. */
+		for (int tries = 0; tries < 5; tries++) {
+			sendto(fd, question, strlen(question), 0, connects ? NULL : (struct sockaddr *)&to,
+			       connects ? 0 : sizeof to);
+			if (readable(fd, 1000))
+				break;
+		}
+		long n = recvfrom(fd, answer, sizeof answer, MSG_DONTWAIT, (struct sockaddr *)&from, &length);
+		if (n != 10 || memcmp(answer + 1, question + 1, 9) || *answer != 'Q' || from.sin_port != to.sin_port ||
+		    from.sin_addr.s_addr != to.sin_addr.s_addr) {
+			say("%s: %ld %s, from port %d", question, n, answer, ntohs(from.sin_port));
+			wrong++;
+		}
+	}
+	sendto(fd, "end", 3, 0, connects ? NULL : (struct sockaddr *)&to, connects ? 0 : sizeof to);
+	return wrong;
+}
+
+/* Answers in a child, or a child's child, by one of the calls. */
+static void answer(int fd, int way, char *text, long n, struct sockaddr_in *to)
+{
+	struct iovec piece = { text, n };
+	struct msghdr message = { .msg_iov = &piece, .msg_iovlen = 1, .msg_name = to, .msg_namelen = sizeof *to };
+	struct mmsghdr messages = { .msg_hdr = message };
+	struct pollfd one = { fd, POLLOUT, 0 };
+	struct sockaddr_in own;
+	long sent = -1;
+
+	*text = 'Q';
+	switch (way % 6) {
+	case 0:
+		sent = sendto(fd, text, n, 0, (struct sockaddr *)to, sizeof *to);
+		break;
+	case 1:
+		sent = sendmsg(fd, &message, 0);
+		break;
+	case 2:
+		sent = sendmmsg(fd, &messages, 1, 0) == 1 ? n : -1;
+		break;
+	case 3:
+		if (fork() == 0) {
+			_exit(sendto(fd, text, n, 0, (struct sockaddr *)to, sizeof *to) != n);
+		}
+		wait(NULL);
+		sent = n;
+		break;
+	case 4:
+		if (poll(&one, 1, 1000) == 1)
+			sent = sendto(fd, text, n, 0, (struct sockaddr *)to, sizeof *to);
+		break;
+	case 5:
+		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &(int){ 100000 }, sizeof(int));
+		if (getsockname(fd, (struct sockaddr *)&own, &(socklen_t){ sizeof own }) == 0 && own.sin_port)
+			sent = sendto(fd, text, n, 0, (struct sockaddr *)to, sizeof *to);
+		break;
+	}
+	if (sent != n)
+		say("way %d: %s", way, errno_name(errno));
+}
+
+static void child_each(const char *title, const char *host, const char *role, int plain)
+{
+	static int way;
+	int fd = bound(host, 0);
+	pid_t pid, child;
+
+	say("-- a child answers: %s, %s", title, plain ? "plain UDP" : "rsocket");
+	pid = start(role, port_of(fd), plain);
+	for (;;) {
+		struct sockaddr_in from;
+		socklen_t length = sizeof from;
+		char text[64];
+		long n;
+
+		if (!readable(fd, 10000)) {
+			say("nothing");
+			break;
+		}
+		n = MUST(recvfrom(fd, text, sizeof text, 0, (struct sockaddr *)&from, &length));
+		if (n == 3)
+			break;
+		fflush(stdout);
+		child = MUST(fork());
+		if (child == 0) {
+			answer(fd, way, text, n, &from);
+			_exit(0);
+		}
+		way++;
+		exit_of(child);
+	}
+	say("wrong: %d", exit_of(pid));
+	close(fd);
+}
+
+static int exit_of_any(void)
+{
+	int status = -1;
+
+	wait(&status);
+	return status;
+}
+
+/* A child's datagrams come from its parent's port, which the kernel has chosen. */
+static void same_port(void)
+{
+	int server = bound(HERE, 0), client = MUST(socket(AF_INET, SOCK_DGRAM, 0));
+	struct sockaddr_in to = ipv4(HERE, port_of(server)), from[2];
+	char text[16];
+
+	TITLE("a port that the kernel has chosen");
+	for (int i = 0; i < 2; i++) {
+		socklen_t length = sizeof from[i];
+
+		fflush(stdout);
+		if (i == 0)
+			sendto(client, "parent", 6, 0, (struct sockaddr *)&to, sizeof to);
+		else if (fork() == 0)
+			_exit(sendto(client, "child", 5, 0, (struct sockaddr *)&to, sizeof to) != 5);
+		MUST(readable(server, 3000) - 1);
+		say("%ld", (long)recvfrom(server, text, sizeof text, 0, (struct sockaddr *)&from[i], &length));
+	}
+	say("exit %d, the same port %d", exit_of_any(), from[0].sin_port == from[1].sin_port);
+	close(server), close(client);
+}
+
 int main(int argc, char **argv)
 {
 	self = argv[0];
@@ -152,6 +291,8 @@ int main(int argc, char **argv)
 
 		if (!strcmp(argv[1], "workers"))
 			return workers_of(port);
+		if (!strcmp(argv[1], "asker") || !strcmp(argv[1], "connected"))
+			return asker(port, *argv[1] == 'c');
 		daemon_of(strchr(argv[1], 'a') ? "0.0.0.0" : HERE, port, !!strchr(argv[1], 'p'));
 		return 0;
 	}
@@ -161,5 +302,12 @@ int main(int argc, char **argv)
 	daemons("a daemon on any address that polls", "ap");
 	workers();
 	writers();
+	same_port();
+	for (int plain = 0; plain < 2; plain++) {
+		child_each("one address", HERE, "asker", plain);
+		child_each("any address", "0.0.0.0", "asker", plain);
+		child_each("one address, connected", HERE, "connected", plain);
+		child_each("any address, connected", "0.0.0.0", "connected", plain);
+	}
 	return 0;
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Datagrams longer than a packet of the device: the sizes that UDP can carry go through, in order with short ones. */
 #include "common.h"
 

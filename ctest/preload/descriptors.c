@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Descriptors of connections and listeners: copies, closing in any order, reuse, flags, close_range, exec, fstat.
  * rdma: 10
  */

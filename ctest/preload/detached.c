@@ -1,17 +1,9 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Connections that are used by what the preload library does not see: dprintf, standard output, programs that are
  * run with them, other processes that get the descriptor.
  * rdma: 18
  */
 #include "others.h"
-
-static void until_end(int fd)
-{
-	static char text[4000];
-	long n = read_all(fd, text, sizeof text - 1);
-
-	text[n > 0 ? n : 0] = 0;
-	say("%s", text);
-}
 
 static void by_vdprintf(int fd, const char *format, ...)
 {

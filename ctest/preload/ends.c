@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The end of connections: half closes, shutdown in all forms, writes after the end, SIGPIPE, lingering.
  * rdma: 16
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* epoll on connections, listeners and ordinary descriptors: level, edge, one-shot, changes, copies, nesting. */
 #include "common.h"
 

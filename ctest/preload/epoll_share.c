@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Sets that are shared or looked at from outside: what one waiter leaves, others get; a set in a set from before its
  * first connection; removed and added again; sockets and pipes take turns. */
 #include "common.h"

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Waiting on sets: signals, masks, several waiters, changes while somebody waits, two sets with one socket. */
 #include "common.h"
 #include <sys/syscall.h>

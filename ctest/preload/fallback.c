@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The other side listens for RDMA but never answers: after RS_CONNECT_TIMEOUT_MS the connection goes over TCP, with all
  * that was set before, however the program waits for it. Each case is a process of its own, because a host that was
  * silent is asked no more for a while.

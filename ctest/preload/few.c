@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A device with room for three connections only: the others go over TCP, and nobody sees a difference.
  * rdma: 2
  * fake: device name=fake0 type=roce ip=10.77.0.1/24,fd00:77::1/64 max_qp=6

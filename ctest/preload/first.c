@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* P-1: the first socket call of a process is one on a descriptor that it inherited or got from socketpair; each in a
  * program of its own. No connection of these can be the library's.
  * rdma: 0

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What a child may do with a connection that it inherited: wait for it in every way, end a side, move much, copy it,
  * hand it to a child of its own.
  * rdma: 12
@@ -34,15 +35,6 @@ static void say_line(int fd, const char *what, long got)
 
 	snprintf(text, sizeof text, "%s: %ld %s\n", what, got, got < 0 ? errno_name(errno) : "");
 	write_all(fd, text, strlen(text));
-}
-
-static void until_end(int fd)
-{
-	static char text[4000];
-	long n = read_all(fd, text, sizeof text - 1);
-
-	text[n > 0 ? n : 0] = 0;
-	say("%s", text);
 }
 
 /* Waits for a question in each way; the parent asks slowly. */
@@ -196,6 +188,74 @@ static void names_in_child(int fd)
 	say_line(fd, "no delay", setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &type, sizeof type));
 }
 
+/* A child that asks for options and sets them takes no bytes of its parent's. */
+static void looks_in_child(void)
+{
+	int server = listener(2), fds[2], value;
+	char room[4] = "";
+	pid_t pid;
+
+	TITLE("a child that looks");
+	pair_of(server, fds);
+	fflush(stdout);
+	pid = MUST(fork());
+	if (pid == 0) {
+		for (int i = 0; i < 2; i++) {
+			static const int names[] = { SO_TYPE, SO_DOMAIN, SO_PROTOCOL, SO_ERROR, SO_RCVBUF, SO_KEEPALIVE };
+
+			for (int j = 0; j < 6; j++)
+				MUST(getsockopt(fds[i], SOL_SOCKET, names[j], &value, &(socklen_t){ sizeof value }));
+			MUST(setsockopt(fds[i], SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int)));
+			MUST(getsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &value, &(socklen_t){ sizeof value }));
+			MUST(setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int)));
+			MUST(port_of(fds[i]));
+			MUST(fcntl(fds[i], F_GETFL));
+		}
+		nap(400);
+		_exit(0);
+	}
+	nap(200);
+	for (int i = 0; i < 3; i++) {
+		MUST(send(fds[1], "abc", 3, 0));
+		nap(50);
+		say("readable %d", readable(fds[0], 1000));
+		SAY(recv(fds[0], room, 3, MSG_DONTWAIT));
+		say("%s", room);
+	}
+	say("child %d", exit_of(pid));
+	ping(fds[0], fds[1]);
+	close(fds[0]), close(fds[1]), close(server);
+}
+
+/* Time limits are the socket's, so the child's, too. */
+static void time_limits(void)
+{
+	struct timeval limit = { 0, 200000 };
+	int server = listener(2), fds[2];
+	pid_t pid;
+
+	TITLE("time limits");
+	pair_of(server, fds);
+	MUST(setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit));
+	fflush(stdout);
+	pid = MUST(fork());
+	if (pid == 0) {
+		double start = now();
+
+		alarm(5);
+		SAY(recv(fds[0], &(char){ 0 }, 1, 0));
+		say("%s", in_time(start, 0.2));
+		limit.tv_usec = 400000;
+		MUST(setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit));
+		start = now();
+		SAY(recv(fds[0], &(char){ 0 }, 1, 0));
+		say("%s", in_time(start, 0.4));
+		_exit(0);
+	}
+	say("child %d", exit_of(pid));
+	close(fds[0]), close(fds[1]), close(server);
+}
+
 int main(void)
 {
 	with_child("names", names_in_child, until_end);
@@ -205,5 +265,7 @@ int main(void)
 	with_child("standard input and output", as_standard, ask_once);
 	with_child("a child of the child", by_grandchild, ask_and_end);
 	with_child("killed", wait_for_ever, until_end);
+	looks_in_child();
+	time_limits();
 	return 0;
 }

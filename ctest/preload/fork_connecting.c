@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A fork while a connection is being made: the child has no part in it, and must not make one of its own on the same
  * socket; the parent's is made all the same, once.
  * rdma: 2
@@ -5,10 +6,17 @@
  */
 #include "common.h"
 
+static void *accept_one(void *server)
+{
+	return (void *)MUST(accept((int)(long)server, NULL, NULL));
+}
+
 int main(void)
 {
 	int server = listener(4), client = MUST(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)), error, peer;
 	struct pollfd one = { client, POLLOUT, 0 };
+	pthread_t thread;
+	void *accepted;
 	pid_t pid;
 
 	SAY(connect_to(client, HERE, port_of(server)));
@@ -21,9 +29,11 @@ int main(void)
 		_exit(0);
 	}
 	say("child %d", exit_of(pid));
+	MUST(-pthread_create(&thread, NULL, accept_one, (void *)(long)server));
 	SAY(poll(&one, 1, 5000));
 	say("[%s]", events(one.revents));
-	peer = MUST(accept(server, NULL, NULL));
+	pthread_join(thread, &accepted);
+	peer = (int)(long)accepted;
 	MUST(fcntl(client, F_SETFL, 0));
 	ping(client, peer);
 	SAY(readable(server, 300));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A child that holds a connection whose parent has ended: the connection was the parent's, so its end comes soon, to
  * child and peer alike, and nobody hangs. A TCP connection would go on; docs/preload.md names the difference.
  * Without RS_REQUIRE_RDMA a client that comes between listen and accept is served by TCP, where the child keeps it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Servers with processes: workers that accept, a child for each connection, children that only end.
  * rdma: 6
  * limit: 60
@@ -114,7 +115,7 @@ static void bystanders(void)
 				exit(0);
 			if (i == 2)
 				close(fds[0]), close(fds[1]);
-			_exit(0);
+			_Exit(0);
 		}
 		ping(fds[0], fds[1]);
 		say("child %d", exit_of(child));

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Forks while other threads make and close connections all the time. A child may leave, exec, use what it inherited, make
  * connections of its own, or fork again; nobody else's bytes may be touched by that.
  * rdma: 100

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The checked functions of glibc, to which a program compiled with -D_FORTIFY_SOURCE calls.
  * fortify: yes
  * over-c: yes

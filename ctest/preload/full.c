@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A server without a descriptor to spare: accept says so, and the connection is there when there is one again.
  * rdma: 2
  * fds: 256

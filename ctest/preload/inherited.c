@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A listener that is older than the program, as by socket activation: it is the library's from its next listen.
  * rdma: 2
  * over-c: yes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The peer is killed: data that it sent is read, then the connection ends in a bounded time, for readers, writers and
  * waiters.
  * rdma: 8

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What one thread does to a socket while another waits on it: close, shutdown, dup2 over it, changes of an epoll set.
  * rdma: 30
  * limit: 60

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* One side preloaded, the other not: clients of both kinds on one listener at once, and a server without.
  * rdma: 12
  */

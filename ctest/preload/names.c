@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Names and ports: before and after, port 0, wildcards, IPv6, two listeners, truncated rooms.
  * rdma: 8
  */
@@ -166,8 +167,8 @@ static void reuse_port(void)
 
 int main(void)
 {
-	struct sockaddr_in here = address(HERE, 0), any = address("0.0.0.0", 0), to = here;
-	struct sockaddr_in6 here6 = address6(HERE6, 0), any6 = address6("::", 0), to6 = here6, mapped = address6("::ffff:" HERE, 0);
+	struct sockaddr_in here = ipv4(HERE, 0), any = ipv4("0.0.0.0", 0), to = here;
+	struct sockaddr_in6 here6 = ipv6(HERE6, 0), any6 = ipv6("::", 0), to6 = here6, mapped = ipv6("::ffff:" HERE, 0);
 	int server;
 
 	TITLE("IPv4");

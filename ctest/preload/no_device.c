@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* No RDMA device: plain TCP and UDP.
  * rdma: 0
  * fake: nodevices
@@ -22,7 +23,7 @@ int main(void)
 	SAY(epoll_wait(set, &event, 1, 1000));
 	close(fds[0]), close(set);
 	MUST(bind_to(a, HERE, 0));
-	to = address(HERE, port_of(a));
+	to = ipv4(HERE, port_of(a));
 	SAY(sendto(b, "x", 1, 0, (struct sockaddr *)&to, sizeof to));
 	SAY(recv(a, &(char){ 0 }, 1, 0));
 	close(a), close(b);

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Socket options that programs use, before and after connecting, and that they are passed on to an accepted socket. */
 #include "common.h"
 #include <netinet/in.h>

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Descriptors that are not the library's: files, pipes, Unix sockets and their passed descriptors, timers, sets.
  * rdma: 0
  * over-c: yes

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Other processes of a test: the same program with an argument, preloaded or not. */
 #ifndef OTHERS_H
 #define OTHERS_H

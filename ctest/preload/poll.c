@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* poll and ppoll on connections, listeners and ordinary descriptors. */
 #include "common.h"
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* RS_REQUIRE_RDMA=1: no connection falls back to TCP; the error of the RDMA side is told.
  * native: no
  * env: RS_REQUIRE_RDMA=1
@@ -40,14 +41,6 @@ static int serve_plain(const char *host)
 	while (accept(server, NULL, NULL) >= 0)
 		;
 	return 1;
-}
-
-static int error_of(int fd)
-{
-	int error = -1;
-
-	getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){ sizeof error });
-	return error;
 }
 
 int main(int argc, char **argv)
@@ -104,7 +97,7 @@ int main(int argc, char **argv)
 	fd = MUST(socket(AF_INET, SOCK_STREAM, 0));
 	start = now();
 	FAILS(connect_to(fd, NOBODY, 7777), ETIMEDOUT);
-	/* The stand-in tells at once that the address is unreachable: only the upper limit counts here. */
+	/* The soft device tells at once that the address is unreachable: only the upper limit counts here. */
 	CHECK(now() - start < 1.5);
 	close(fd);
 	return failures != 0;

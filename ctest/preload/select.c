@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* select and pselect: sets, remaining time, masks, descriptors beyond FD_SETSIZE. */
 #include "common.h"
 #include <sys/mman.h>

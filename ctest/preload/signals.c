@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Signals in blocking calls, with and without SA_RESTART, and time limits of a listener.
  * rdma: 6
  */

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* RS_STATS=1: a line for each socket on standard error, with the bytes each way over RDMA and over TCP; and nothing on
  * a descriptor 2 that is no longer standard error.
  * native: no

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Streams of fdopen on a connection, and on a socket before it is one.
  * over-c: yes
  */

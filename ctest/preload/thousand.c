@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A thousand connections at once, over one epoll set, from threads of the same program.
  * rdma: 2000
  * limit: 120

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Threads: many connect at once, one accepts and another closes, listeners that end under a waiter.
  * rdma: 100
  * limit: 60

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Every call on what is no rsocket, or no rsocket in the right state; options; flags. */
 #include "check.h"
 
@@ -148,6 +149,42 @@ static void option(int fd, const char *name, int level, int option, int value, i
 	CHECK(name, got, want, 0);
 }
 
+/* Options that are taken and read as values, or have nothing to act on. */
+static void hints(int fd)
+{
+	static const struct {
+		const char *name;
+		int level, option;
+	} without_effect[] = {
+		{ "SO_RCVLOWAT", SOL_SOCKET, SO_RCVLOWAT },
+		{ "SO_PRIORITY", SOL_SOCKET, SO_PRIORITY },
+		{ "TCP_LINGER2", IPPROTO_TCP, TCP_LINGER2 },
+		{ "TCP_SYNCNT", IPPROTO_TCP, TCP_SYNCNT },
+		{ "TCP_WINDOW_CLAMP", IPPROTO_TCP, TCP_WINDOW_CLAMP },
+		{ "TCP_DEFER_ACCEPT", IPPROTO_TCP, TCP_DEFER_ACCEPT },
+		{ "TCP_USER_TIMEOUT", IPPROTO_TCP, TCP_USER_TIMEOUT },
+		{ "TCP_FASTOPEN", IPPROTO_TCP, TCP_FASTOPEN },
+		{ "TCP_QUICKACK", IPPROTO_TCP, TCP_QUICKACK },
+	};
+	int value = 5, six = rsocket(AF_INET6, SOCK_STREAM, 0);
+	unsigned char path[72] = { 1 }, got[144];
+	socklen_t size = sizeof got;
+
+	for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++)
+		CHECK(without_effect[i].name,
+		      rsetsockopt(fd, without_effect[i].level, without_effect[i].option, &value,
+				  sizeof value),
+		      0, 0);
+	option(fd, "SO_SNDLOWAT", SOL_SOCKET, SO_SNDLOWAT, -1, 1);
+	option(fd, "IP_TOS", IPPROTO_IP, IP_TOS, 32, 32);
+	option(six, "IPV6_TCLASS", IPPROTO_IPV6, IPV6_TCLASS, 32, 32);
+	rclose(six);
+	CHECK("RDMA_ROUTE, no whole record", rsetsockopt(fd, SOL_RDMA, RDMA_ROUTE, path, 71), -1, EINVAL);
+	CHECK("RDMA_ROUTE", rsetsockopt(fd, SOL_RDMA, RDMA_ROUTE, path, sizeof path), 0, 0);
+	CHECK("RDMA_ROUTE", rgetsockopt(fd, SOL_RDMA, RDMA_ROUTE, got, &size), 0, 0);
+	CHECK_TRUE("RDMA_ROUTE is kept", size == sizeof path && !memcmp(got, path, sizeof path));
+}
+
 static void options(void)
 {
 	int fd = rsocket(AF_INET, SOCK_STREAM, 0), value = 1;
@@ -173,6 +210,8 @@ static void options(void)
 	memset(&linger, 0, sizeof linger);
 	CHECK("R-36 SO_LINGER is kept", rgetsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &size), 0, 0);
 	CHECK("R-36 SO_LINGER is kept", linger.l_onoff * 100 + linger.l_linger, 103, 0);
+	if (!getenv("THEIRS"))
+		hints(fd);
 	CHECK("R-2 unknown option", rsetsockopt(fd, SOL_SOCKET, 12345, &value, sizeof value), -1,
 	      ENOPROTOOPT);
 	CHECK("R-2 option too short", rsetsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &value, 2), -1, EINVAL);

@@ -1,35 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Lines of the form "ok NAME: RETURN ERRNO". Names that start with a fault's id (R-2, E-1, …) are where
  * the C library is known to differ. */
 #ifndef CHECK_H
 #define CHECK_H
 
-#include <arpa/inet.h>
-#include <errno.h>
+#include "helpers.h"
+#include "rdmafake.h"
+
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <rdma/rsocket.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <sys/wait.h>
 #include <sys/time.h>
-#include <time.h>
-#include <unistd.h>
 
 int repoll_create(int flags) __attribute__((weak));
 int repoll_ctl(int epfd, int op, int fd, struct epoll_event *event) __attribute__((weak));
 int repoll_wait(int epfd, struct epoll_event *events, int max, int timeout) __attribute__((weak));
 
 static int failures;
-
-static inline const char *errno_name(int number)
-{
-	return number ? strerrorname_np(number) : "-";
-}
 
 static inline void report(const char *name, long got, int error, long want, int want_error)
 {
@@ -71,21 +61,11 @@ static inline void report(const char *name, long got, int error, long want, int 
 
 #define CHECK_TRUE(name, condition) report(name, (condition) ? 1 : 0, 0, 1, 0)
 
-static inline double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec + t.tv_nsec / 1e9;
-}
-
 static inline struct sockaddr_in address(int port)
 {
 	const char *text = getenv("RSOCKET_ADDRESS");
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons(port) };
 
-	inet_pton(AF_INET, text ? text : "10.9.0.1", &sin.sin_addr);
-	return sin;
+	return ipv4(text ? text : "10.9.0.1", port);
 }
 
 static inline int listener(int port, int backlog)
@@ -143,23 +123,7 @@ static inline void pair(int port, int fds[2])
 	}
 }
 
-static inline int count_fds(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 4096; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
-static inline void on_signal(int number) { (void)number; }
-
-static inline void handle(int number, int flags)
-{
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = flags };
-
-	sigaction(number, &action, NULL);
-}
+static inline int on_soft_device(void) { return RDMAFAKE(rdmafake_live) != NULL; }
 
 static inline int finish(void) { return failures ? 1 : 0; }
 

@@ -1,50 +1,15 @@
-/* Datagrams between two processes: none is lost where there is room, each is answered soon, and what a killed or
- * restarted peer brings is as with UDP. R-32: on RoCE the C library's never worked. */
-#include "check.h"
-#include "rdmafake.h"
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Datagrams between two processes: none is lost where there is room, each is answered soon, and what a killed or
+ * restarted peer brings is as with UDP. R-32: on RoCE the C library's never worked.
+ * shared: yes
+ * network: yes
+ */
+#include "datagram_peer.h"
 
 enum { ROUNDS = 1000, BURST = 40 };
 
 static char in[4096], out[4096];
-
-static int bound(int port)
-{
-	struct sockaddr_in sin = address(port);
-	int fd = rsocket(AF_INET, SOCK_DGRAM, 0);
-
-	if (fd < 0 || rbind(fd, (struct sockaddr *)&sin, sizeof sin)) {
-		perror("bound");
-		exit(2);
-	}
-	return fd;
-}
-
-/* Sends back what comes. */
-static pid_t echoes(int port, int ready[2])
-{
-	pid_t pid;
-	char byte;
-
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0) {
-		struct sockaddr_in from;
-		int fd = bound(port);
-
-		if (write(ready[1], "x", 1) != 1)
-			_exit(3);
-		for (;;) {
-			socklen_t size = sizeof from;
-			ssize_t n = rrecvfrom(fd, in, sizeof in, 0, (struct sockaddr *)&from, &size);
-
-			if (n > 0)
-				rsendto(fd, in, n, 0, (struct sockaddr *)&from, size);
-		}
-	}
-	if (read(ready[0], &byte, 1) != 1)
-		exit(2);
-	return pid;
-}
 
 /* One on its way, and never sent again: the number of those that came back. */
 static int one_by_one(int fd, int rounds, size_t size, double *longest)
@@ -86,16 +51,14 @@ int main(void)
 	struct sockaddr_in sin = address(8001);
 	struct timeval limit = { 3, 0 };
 	double longest, start;
-	int ready[2], fd, got;
+	int fd, got;
 	char name[60];
 	pid_t pid;
 
 	if (getenv("THEIRS"))
 		return 0;
-	if (pipe(ready))
-		return 2;
 	long before = sent();
-	pid = echoes(8001, ready);
+	pid = echoes(8001);
 	fd = rsocket(AF_INET, SOCK_DGRAM, 0);
 	rsetsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	CHECK("R-32 rconnect", rconnect(fd, (struct sockaddr *)&sin, sizeof sin), 0, 0);
@@ -125,7 +88,7 @@ int main(void)
 	CHECK_TRUE("R-36 a killed peer: rrecv", got < 0 && (errno == EAGAIN || errno == ECONNREFUSED));
 	CHECK_TRUE("R-36 a killed peer: in time", now() - start < 5);
 	/* Another at its place has another queue pair: found when the old one was silent for ten seconds. */
-	pid = echoes(8001, ready);
+	pid = echoes(8001);
 	start = now();
 	limit.tv_sec = 0, limit.tv_usec = 100000;
 	rsetsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);

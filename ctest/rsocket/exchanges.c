@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Two sides take turns in sending random amounts, and wait in every way there is, while other threads use the same
  * sockets. Every byte is compared; a wake-up that gets lost stops both sides for good, which is noticed. On the C
  * library (44) a receive says 0 before the end. */

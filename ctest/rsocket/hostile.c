@@ -1,218 +1,13 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* A peer that shakes hands as an rsocket does and then breaks the protocol: its own connection ends, with EPROTO or
  * as one that was lost; nothing is read that it did not write, and other sockets of the process go on. The peer
  * is this process, by verbs. On the C library each case runs too, and may fail: R-9, R-10. */
-#include "check.h"
-#include "rdmafake.h"
-#include <arpa/inet.h>
-#include <endian.h>
-#include <infiniband/verbs.h>
-#include <rdma/rdma_cma.h>
-
-enum { HALF = 65536, RECEIVES = 300, PILE = 4000, DATA = 0, CREDIT = 4u << 29, IOMAP = 6u << 29, CONTROL = 7u << 29 };
-
-struct entry {
-	uint64_t address;
-	uint32_t key, length;
-};
-
-/* The private data of connect and accept. */
-struct hello {
-	uint8_t version, flags;
-	uint16_t credits;
-	uint8_t reserved[3], iomap;
-	struct entry targets, first;
-} __attribute__((packed));
-
-static struct peer {
-	struct rdma_event_channel *channel;
-	struct rdma_cm_id *id;
-	struct ibv_mr *region;
-	struct hello own, other;
-	/* What the other side writes: its entries, then the buffer. Then what we write from. */
-	struct entry list[2];
-	char buffer[4 * HALF];
-	char from[4 * HALF];
-	/* Where messages come as data. */
-	uint32_t messages[RECEIVES], said[PILE];
-	int is_iwarp;
-} peer;
-
-static char in[4 * HALF];
-static int port = 7800, listening = -1, fd = -1;
-
-static void must(int good, const char *what)
-{
-	if (good)
-		return;
-	printf("not-ok R-9 %s: %s\n", what, errno_name(errno));
-	fflush(stdout);
-	_exit(2);
-}
-
-static void await(enum rdma_cm_event_type type, struct hello *data)
-{
-	struct rdma_cm_event *event;
-
-	must(!rdma_get_cm_event(peer.channel, &event), "event");
-	must(event->event == type, rdma_event_str(event->event));
-	if (data)
-		memcpy(data, event->param.conn.private_data, sizeof *data);
-	rdma_ack_cm_event(event);
-}
-
-/* An honest beginning; `change` makes it another. */
-static void shake_hands(void (*change)(struct hello *))
-{
-	struct sockaddr_in sin = address(port);
-	struct ibv_qp_init_attr attr = {
-		.qp_type = IBV_QPT_RC, .sq_sig_all = 1,
-		.cap = { .max_send_wr = PILE, .max_recv_wr = RECEIVES, .max_send_sge = 1, .max_recv_sge = 1 },
-	};
-	struct rdma_conn_param param = { .private_data = &peer.own, .private_data_len = sizeof peer.own,
-					 .flow_control = 1, .retry_count = 7, .rnr_retry_count = 7 };
-	struct ibv_recv_wr receive = { 0 }, *bad;
-
-	listening = listener(port++, 8);
-	must(!!(peer.channel = rdma_create_event_channel()), "channel");
-	must(!rdma_create_id(peer.channel, &peer.id, NULL, RDMA_PS_TCP), "id");
-	must(!rdma_resolve_addr(peer.id, NULL, (struct sockaddr *)&sin, 2000), "address");
-	await(RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
-	must(!rdma_resolve_route(peer.id, 2000), "route");
-	await(RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
-	struct ibv_pd *pd = ibv_alloc_pd(peer.id->verbs);
-	struct ibv_cq *cq = ibv_create_cq(peer.id->verbs, 2 * PILE, NULL, NULL, 0);
-	must(pd && cq, "objects");
-	attr.send_cq = attr.recv_cq = cq;
-	must(!rdma_create_qp(peer.id, pd, &attr), "queue pair");
-	peer.region = ibv_reg_mr(pd, &peer, sizeof peer, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
-	must(!!peer.region, "region");
-	peer.is_iwarp = peer.id->verbs->device->transport_type == IBV_TRANSPORT_IWARP;
-	param.initiator_depth = peer.is_iwarp;
-	for (int i = 0; i < RECEIVES; i++) {
-		struct ibv_sge slot = { (uintptr_t)&peer.messages[i], sizeof peer.messages[i], peer.region->lkey };
-
-		receive = (struct ibv_recv_wr){ .sg_list = &slot, .num_sge = peer.is_iwarp };
-		must(!ibv_post_recv(peer.id->qp, &receive, &bad), "receive");
-	}
-	peer.own = (struct hello) {
-		.version = 1, .credits = htobe16(RECEIVES),
-		.targets = { htobe64((uintptr_t)peer.list), htobe32(peer.region->rkey), htobe32(2) },
-		.first = { htobe64((uintptr_t)peer.buffer), htobe32(peer.region->rkey), htobe32(HALF) },
-	};
-	if (change)
-		change(&peer.own);
-	must(!rdma_connect(peer.id, &param), "connect");
-	await(RDMA_CM_EVENT_ESTABLISHED, &peer.other);
-	fd = raccept(listening, NULL, NULL);
-	must(fd >= 0, "raccept");
-}
-
-static void post_one(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint32_t key, const void *from, uint32_t length)
-{
-	struct ibv_sge sge = { (uintptr_t)from, length, peer.region->lkey };
-	struct ibv_send_wr *bad, wr = { .opcode = opcode, .sg_list = &sge, .num_sge = length > 0,
-					.imm_data = htonl(message) };
-	struct ibv_wc found[16];
-
-	while (ibv_poll_cq(peer.id->qp->send_cq, 16, found) > 0)
-		;
-	wr.wr.rdma.remote_addr = to;
-	wr.wr.rdma.rkey = key;
-	/* A queue pair that was put in the error state takes no more. */
-	(void)ibv_post_send(peer.id->qp, &wr, &bad);
-}
-
-/* iWARP has no write with a message: it follows in a send. */
-static void post(enum ibv_wr_opcode opcode, uint32_t message, uint64_t to, uint32_t key, const void *from, uint32_t length)
-{
-	static int next;
-
-	if (opcode != IBV_WR_RDMA_WRITE_WITH_IMM || !peer.is_iwarp)
-		return post_one(opcode, message, to, key, from, length);
-	if (length)
-		post_one(IBV_WR_RDMA_WRITE, 0, to, key, from, length);
-	peer.said[next] = message;
-	post_one(IBV_WR_SEND, 0, 0, 0, peer.said + next, sizeof message);
-	next = (next + 1) % PILE;
-}
-
-static void say(uint32_t message)
-{
-	post(IBV_WR_RDMA_WRITE_WITH_IMM, message, 0, 0, NULL, 0);
-}
-
-/* Bytes to the place where an honest peer puts its first ones. */
-static void bring(uint32_t at, uint32_t length, uint32_t message)
-{
-	post(IBV_WR_RDMA_WRITE_WITH_IMM, message, be64toh(peer.other.first.address) + at,
-	     be32toh(peer.other.first.key), peer.from, length);
-}
-
-/* An entry in the socket's target list, with its message. */
-static void grant(struct entry entry, uint32_t limit)
-{
-	memcpy(peer.from, &entry, sizeof entry);
-	post(IBV_WR_RDMA_WRITE_WITH_IMM, CREDIT | limit, be64toh(peer.other.targets.address) + sizeof entry,
-	     be32toh(peer.other.targets.key), peer.from, sizeof entry);
-}
-
-/* A receive that was told an error, once, and then the end. */
-static void ends(const char *name, int error)
-{
-	struct pollfd poll = { fd, POLLIN, 0 };
-	char text[120];
-
-	snprintf(text, sizeof text, "R-9 %s: rpoll", name);
-	CHECK(text, rpoll(&poll, 1, 5000), 1, 0);
-	snprintf(text, sizeof text, "R-9 %s: rrecv", name);
-	if (rfcntl(fd, F_SETFL, O_NONBLOCK))
-		exit(2);
-	CHECK(text, rrecv(fd, in, sizeof in, 0), error ? -1 : 0, error);
-	CHECK(text, rrecv(fd, in, sizeof in, 0), 0, 0);
-	snprintf(text, sizeof text, "R-9 %s: rsend", name);
-	if (!error)
-		CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, ECONNRESET);
-	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
-	/* That the peer goes, too, is no second error. */
-	rdma_disconnect(peer.id);
-	usleep(100000);
-	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
-}
-
-/* A write that the device refuses: it may or may not spoil a receive, so there is an error or only the end. */
-static void refused(const char *name)
-{
-	struct pollfd poll = { fd, POLLIN, 0 };
-
-	rpoll(&poll, 1, 5000);
-	ends(name, poll.revents & POLLERR ? EPROTO : 0);
-}
-
-/* Sends until that fails: with EPROTO, or with EAGAIN where the peer only gave room that it has not. */
-static void sends(const char *name, int error)
-{
-	char text[120];
-	double start = now();
-	long n;
-
-	rfcntl(fd, F_SETFL, O_NONBLOCK);
-	do {
-		struct pollfd poll = { fd, POLLOUT, 0 };
-
-		rpoll(&poll, 1, 1500);
-		n = rsend(fd, in, sizeof in, MSG_NOSIGNAL);
-	} while (n > 0 && now() - start < 10);
-	snprintf(text, sizeof text, "R-9 %s: rsend", name);
-	/* iWARP's devices do not say what the other refused. */
-	report(text, n, errno, -1, peer.is_iwarp && error == EPROTO && errno == EIO ? EIO : error);
-	snprintf(text, sizeof text, "R-9 %s: in time", name);
-	CHECK_TRUE(text, now() - start < 5);
-}
+#include "peer.h"
 
 static void one(uint32_t message, const char *name)
 {
 	shake_hands(NULL);
-	say(message);
+	tell(message);
 	ends(name, EPROTO);
 }
 
@@ -225,7 +20,13 @@ static void control_last(void) { one(CONTROL | 0x1fffffff, "the last control"); 
 static void iomap_0(void) { one(IOMAP, "iomap entry of none"); }
 static void iomap_last(void) { one(IOMAP | 0x1fffffff, "the last iomap entry"); }
 static void data_last(void) { one(DATA | 0x1fffffff, "512 MiB of data"); }
-static void data_over(void) { one(DATA | (HALF + 1), "one byte more than the buffer"); }
+
+static void data_over(void)
+{
+	shake_hands(NULL);
+	tell(DATA | (be32toh(peer.other.first.length) + 1));
+	ends("one byte more than the buffer", EPROTO);
+}
 
 /* The whole room is allowed, both halves of it, and not a byte more. */
 static void data_twice(void)
@@ -236,7 +37,7 @@ static void data_twice(void)
 	struct pollfd poll = { fd, POLLIN, 0 };
 	CHECK("R-9 a whole buffer: rpoll", rpoll(&poll, 1, 5000), 1, 0);
 	bring(HALF, HALF, DATA | HALF);
-	say(DATA | 1);
+	tell(DATA | 1);
 	usleep(100000);
 	CHECK("R-9 a whole buffer: rrecv", rrecv(fd, in, sizeof in, 0), 2 * HALF, 0);
 	CHECK_TRUE("R-9 a whole buffer: its bytes", in[0] == 'a' && in[2 * HALF - 1] == 'a');
@@ -369,8 +170,8 @@ static void credits_beyond(void)
 	double start;
 
 	shake_hands(NULL);
-	say(CREDIT | 0x7fff);
-	say(CREDIT | 0xffff);
+	tell(CREDIT | 0x7fff);
+	tell(CREDIT | 0xffff);
 	rfcntl(fd, F_SETFL, O_NONBLOCK);
 	for (int i = 0; i < 2000; i++)
 		rsend(fd, "x", 1, MSG_NOSIGNAL);
@@ -386,27 +187,132 @@ static void credits_beyond(void)
 static void after_goodbye(void)
 {
 	shake_hands(NULL);
-	say(CONTROL);
-	say(DATA | 0x1fffffff);
-	say(1u << 29);
+	tell(CONTROL);
+	tell(DATA | 0x1fffffff);
+	tell(1u << 29);
 	usleep(100000);
 	CHECK("R-9 messages after the good-bye: rrecv", rrecv(fd, in, sizeof in, 0), 0, 0);
-	CHECK("R-9 messages after the good-bye: rsend", rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
+	/* As with TCP: the first send finds out. */
+	CHECK("R-9 messages after the good-bye: rsend", rsend(fd, in, 1, MSG_NOSIGNAL), 1, 0);
+	CHECK("R-9 messages after the good-bye: rsend again", rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
 }
 
 /* More messages than four at a time, and all before the first look. A device delivers as many as there are
- * receives and tries again later; the stand-in delivers the next with each receive that is given back. */
+ * receives and tries again later; the soft device delivers the next with each receive that is given back. */
 static void messages_piled_up(void)
 {
 	shake_hands(NULL);
 	for (int i = 0; i < PILE; i++)
-		say(CONTROL | 1);
+		tell(CONTROL | 1);
 	if (RDMAFAKE(rdmafake_script))
 		ends("a pile of messages", EPROTO);
 	else if (peer.is_iwarp) /* which has nobody wait for a receive */
 		ends("a pile of messages", 0);
 	else
 		CHECK("R-9 a pile of messages: rrecv", rrecv(fd, in, 1, MSG_DONTWAIT), -1, EAGAIN);
+}
+
+/* A peer that offers credits, has no receive for what comes, and answers nothing. It sends one line. */
+static int deaf_peer(void)
+{
+	struct pollfd poll;
+
+	posted = 0;
+	shake_hands(NULL);
+	posted = RECEIVES;
+	bring(0, 10, DATA | 10);
+	poll = (struct pollfd){ fd, POLLIN, 0 };
+	CHECK("R-9 a deaf peer: rpoll", rpoll(&poll, 1, 5000), 1, 0);
+	CHECK("R-9 a deaf peer: rrecv", rrecv(fd, in, sizeof in, 0), 10, 0);
+	CHECK("R-9 a deaf peer: rsend", rsend(fd, "answer\n", 7, 0), 7, 0);
+	return fd;
+}
+
+/* As with TCP a close and a shutdown return, and the descriptor's number is free; so with each of several. */
+static void deaf(int flags, int shuts)
+{
+	double start;
+	int other;
+
+	for (int i = 0; i < 3; i++) {
+		deaf_peer();
+		rfcntl(fd, F_SETFL, flags);
+		start = now();
+		if (shuts)
+			CHECK("R-9 a deaf peer: rshutdown", rshutdown(fd, SHUT_WR), 0, 0);
+		CHECK_TRUE("R-9 a deaf peer: rshutdown does not wait", now() - start < 0.5);
+		start = now();
+		CHECK("R-9 a deaf peer: rclose", rclose(fd), 0, 0);
+		CHECK_TRUE("R-9 a deaf peer: rclose does not wait", now() - start < 0.5);
+		if (!i)
+			printf("# a deaf peer: rclose takes %.1f ms\n", (now() - start) * 1e3);
+		other = dup(0);
+		CHECK("R-9 a deaf peer: the number is free", other == fd, 1, 0);
+		close(other);
+		rclose(listening);
+	}
+	fd = -1;
+	listening = listener(port++, 8);
+}
+
+static void deaf_blocking(void) { deaf(0, 0); }
+static void deaf_nonblocking(void) { deaf(O_NONBLOCK, 0); }
+static void deaf_shut(void) { deaf(0, 1); }
+
+/* What is sent in the background ends: after ten seconds, and sooner where others need the room. */
+static void deaf_many(void)
+{
+	enum { MANY = 80, KEPT = 64 };
+	void (*alive)(struct rdmafake_live *) = RDMAFAKE(rdmafake_live);
+	struct rdmafake_live before, now_alive;
+	double start;
+
+	/* The peer's own objects, which stay. */
+	if (!alive) {
+		printf("# many deaf peers: on the soft device alone, which counts its objects\n");
+		deaf_peer();
+		return;
+	}
+	alive(&before);
+	start = now();
+	for (int i = 0; i < MANY; i++) {
+		deaf_peer();
+		CHECK("R-9 many deaf peers: rclose", rclose(fd), 0, 0);
+		rclose(listening);
+	}
+	CHECK_TRUE("R-9 many deaf peers: in time", now() - start < 8);
+	alive(&now_alive);
+	printf("# many deaf peers: %u queue pairs beside the peers' %d\n", now_alive.qps - before.qps - MANY, MANY);
+	CHECK_TRUE("R-9 many deaf peers: bounded", now_alive.qps - before.qps <= MANY + KEPT);
+	sleep(11);
+	alive(&now_alive);
+	CHECK("R-9 many deaf peers: all ended", now_alive.qps - before.qps, MANY, 0);
+	fd = -1;
+	listening = listener(port++, 8);
+}
+
+/* The end of the process waits once for all of them. */
+static void deaf_exit(void)
+{
+	int status;
+	double start = now();
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < 4; i++) {
+			deaf_peer();
+			rclose(listening);
+			if (i % 2)
+				rclose(fd);
+		}
+		exit(finish());
+	}
+	waitpid(pid, &status, 0);
+	CHECK("R-9 deaf peers at the end: exit", status, 0, 0);
+	CHECK_TRUE("R-9 deaf peers at the end: in time", now() - start < 5);
+	printf("# deaf peers at the end: %.1f s\n", now() - start);
 }
 
 /* Requests whose answer is never confirmed, more than a listener of this backlog keeps: an honest client comes in at
@@ -456,13 +362,48 @@ static void never_confirmed(void)
 	listening = -1;
 }
 
+/* Memory of an earlier connection is another's later: nothing of the first is in it, and the first's key does not open
+ * it. The peers are hostile both: one writes where it tells nothing, the other tells of bytes that it does not write. */
+static void earlier_connection(void)
+{
+	struct entry first;
+	uint32_t length;
+	int zeros = 1;
+
+	shake_hands(NULL);
+	first = peer.other.first;
+	length = be32toh(first.length);
+	memset(peer.from, 's', sizeof peer.from);
+	for (uint32_t at = 0; at < length; at += HALF)
+		post(IBV_WR_RDMA_WRITE, 0, be64toh(first.address) + at, be32toh(first.key), peer.from,
+		     length - at < HALF ? length - at : HALF);
+	bring(0, 100, DATA | 100);
+	CHECK("R-9 an earlier connection: rrecv", rrecv(fd, in, sizeof in, 0), 100, 0);
+	rclose(fd);
+	rclose(listening);
+	rdma_disconnect(peer.id);
+
+	shake_hands(NULL);
+	printf("# memory of an earlier connection: %s\n",
+	       peer.other.first.address == first.address ? "the same place" : "another place");
+	CHECK_TRUE("R-9 an earlier connection: a key of its own", peer.other.first.key != first.key);
+	tell(DATA | (length / 2));
+	memset(in, 'x', sizeof in);
+	CHECK("R-9 an earlier connection: bytes that nobody wrote", rrecv(fd, in, length / 2, MSG_WAITALL), length / 2, 0);
+	for (uint32_t at = 0; at < length / 2; at++)
+		zeros &= in[at] == 0;
+	CHECK_TRUE("R-9 an earlier connection: nothing is seen of it", zeros);
+	post(IBV_WR_RDMA_WRITE_WITH_IMM, DATA | 64, be64toh(first.address), be32toh(first.key), peer.from, 64);
+	refused("a key of an earlier connection");
+}
+
 static _Atomic int flooding;
 
 static void *flood(void *arg)
 {
 	(void)arg;
 	while (flooding)
-		say(CONTROL | 1);
+		tell(CONTROL | 1);
 	return NULL;
 }
 
@@ -496,8 +437,8 @@ int main(int argc, char **argv)
 		kind_1, kind_2, kind_3, kind_5, control_3, control_last, iomap_0, iomap_last, data_last, data_over,
 		data_twice, send_empty, send_long, write_outside, write_key, entry_elsewhere, entry_key, entry_huge,
 		entry_empty, entry_untold, buffer_huge, credits_none, targets_elsewhere, credits_beyond, after_goodbye,
-		messages_piled_up, messages_without_end,
-		never_confirmed,
+		messages_piled_up, messages_without_end, earlier_connection,
+		never_confirmed, deaf_blocking, deaf_nonblocking, deaf_shut, deaf_many, deaf_exit,
 	};
 	int only = argc > 1 ? atoi(argv[1]) : -1;
 
@@ -514,8 +455,11 @@ int main(int argc, char **argv)
 
 			alarm(getenv("THEIRS") ? 5 : 30);
 			port += 4 * i;
-			pair(port++, bystanders);
+			if (cases[i] != deaf_exit)
+				pair(port++, bystanders);
 			cases[i]();
+			if (cases[i] == deaf_exit)
+				_exit(finish());
 			CHECK("R-9 others go on", rsend(bystanders[0], "o", 1, 0), 1, 0);
 			CHECK("R-9 others go on", rrecv(bystanders[1], &byte, 1, 0), 1, 0);
 			double start = now();

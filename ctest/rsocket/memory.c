@@ -1,16 +1,31 @@
-/* Every allocation of the library fails once, each in a process of its own: a call fails with ENOMEM and succeeds
- * when it is made again, and nothing is left when all is closed. On the stand-in alone. */
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * Every allocation of the library fails once, each in a process of its own: a call fails with ENOMEM and succeeds
+ * when it is made again, and nothing is left when all is closed. On the soft device alone.
+ * device: soft
+ * network: yes
+ * setting: mem_default=65536
+ * setting: wmem_default=65536
+ * setting: sqsize_default=64
+ * setting: rqsize_default=64
+ * setting: inline_default=64
+ * setting: iomap_size=8
+ * setting: polling_time=5
+ * env: RDMACM_SYNC_TIMEOUT_MS=5000
+ * env: RDMACM_LOG=1
+ * env: RDMACM_POOL_SIZE=0
+ */
 #include "check.h"
-#include "rdmafake.h"
 #include <stdarg.h>
 #include <sys/uio.h>
 
 static int faults;
-static void say(const char *format, ...);
+static void wrong(const char *format, ...);
 
-#include "../cm/short_memory.h"
+#define WRONG wrong
+#include "short_memory.h"
 
-static void say(const char *format, ...)
+static void wrong(const char *format, ...)
 {
 	va_list list;
 
@@ -33,7 +48,7 @@ static char in[SIZE], out[SIZE], shared[SIZE];
 static long checked(const char *what, long result, int allowed)
 {
 	if (result < 0 && errno != allowed)
-		say("%s: %s", what, errno_name(errno));
+		wrong("%s: %s", what, errno_name(errno));
 	return result;
 }
 
@@ -96,7 +111,7 @@ static int connected(int port)
 		if (!rconnect(fd, (struct sockaddr *)&sin, sizeof sin))
 			return fd;
 		if (i || (errno != ENOMEM && errno != ECONNREFUSED && errno != ECONNRESET))
-			say("rconnect: %s", errno_name(errno));
+			wrong("rconnect: %s", errno_name(errno));
 		rclose(fd);
 	}
 	return -1;
@@ -119,7 +134,7 @@ static int accepted(int listener, int client)
 			return fd;
 		rclose(fd);
 	}
-	say("no connection to accept");
+	wrong("no connection to accept");
 	return -1;
 }
 
@@ -156,7 +171,7 @@ static void passes(int from, int to, size_t size)
 	}
 	memset(in, 0, size);
 	if (AGAIN(rrecv(to, in, size, MSG_WAITALL)) != (long)size || memcmp(in, out, size))
-		say("other bytes came than were sent");
+		wrong("other bytes came than were sent");
 }
 
 static void streams(void)
@@ -176,7 +191,7 @@ static void streams(void)
 	AGAIN(rgetsockopt(pair.client, IPPROTO_TCP, TCP_INFO, info, &size));
 	/* Asleep, until the limit. */
 	if (AGAIN_UNLESS(EAGAIN, rrecv(pair.server, in, 1, 0)) >= 0)
-		say("received what nobody sent");
+		wrong("received what nobody sent");
 	passes(pair.client, pair.server, 1);
 	passes(pair.server, pair.client, SIZE);
 	AGAIN(rsendmsg(pair.client, &message, 0));
@@ -197,9 +212,9 @@ static void last_words(void)
 	AGAIN(rsend(pair.client, out, SIZE / 2, 0));
 	AGAIN(rclose(pair.client));
 	if (AGAIN(rrecv(pair.server, in, SIZE, MSG_WAITALL)) != SIZE / 2 || memcmp(in, out, SIZE / 2))
-		say("other bytes came than were sent");
+		wrong("other bytes came than were sent");
 	if (AGAIN(rrecv(pair.server, in, SIZE, 0)) != 0)
-		say("no end");
+		wrong("no end");
 	AGAIN(rclose(pair.server));
 	AGAIN(rclose(pair.listener));
 }
@@ -215,7 +230,7 @@ static void second_tries(void)
 	while (failed < 3 && rconnect(fd, (struct sockaddr *)&sin, sizeof sin))
 		failed++;
 	if (failed > 1)
-		say("rconnect failed %d times: %s", failed, errno_name(errno));
+		wrong("rconnect failed %d times: %s", failed, errno_name(errno));
 	AGAIN(rclose(fd));
 	AGAIN(rclose(listener));
 }
@@ -226,12 +241,12 @@ static void direct_writes(void)
 
 	memset(shared, 0, sizeof shared);
 	if (AGAIN(riomap(pair.server, shared, SIZE, PROT_WRITE, 0, OFFSET)) != OFFSET)
-		say("riomap gave another offset");
+		wrong("riomap gave another offset");
 	passes(pair.server, pair.client, 10);
 	AGAIN(riowrite(pair.client, out, SIZE, OFFSET, 0));
 	passes(pair.client, pair.server, 10);
 	if (memcmp(shared, out, SIZE))
-		say("riowrite wrote something else");
+		wrong("riowrite wrote something else");
 	AGAIN(riounmap(pair.server, shared, SIZE));
 	end(pair);
 }
@@ -245,17 +260,17 @@ static void polls(void)
 	fd_set readable;
 
 	if (pipe(pipes))
-		say("no pipe");
+		wrong("no pipe");
 	for (int i = 0; i < MANY; i++)
 		all[i] = (struct pollfd){ listening(PORT + 1 + i), POLLIN, 0 };
 	all[MANY] = (struct pollfd){ pipes[0], POLLIN, 0 };
 	all[MANY + 1] = (struct pollfd){ pair.server, POLLIN, 0 };
 	for (int i = 0; i < 3; i++) {
 		if (AGAIN(rpoll(all, MANY + 2, 5)) != 0)
-			say("something is ready that is not");
+			wrong("something is ready that is not");
 		AGAIN(rsend(pair.client, out, 5, 0));
 		if (AGAIN(rpoll(all, MANY + 2, 1000)) != 1 || !(all[MANY + 1].revents & POLLIN))
-			say("rpoll does not see what came");
+			wrong("rpoll does not see what came");
 		all[0].events ^= POLLOUT;
 		AGAIN(rrecv(pair.server, in, 5, MSG_WAITALL));
 	}
@@ -263,7 +278,7 @@ static void polls(void)
 	FD_SET(pair.server, &readable);
 	AGAIN(rsend(pair.client, out, 5, 0));
 	if (AGAIN(rselect(pair.server + 1, &readable, NULL, NULL, NULL)) != 1)
-		say("rselect does not see what came");
+		wrong("rselect does not see what came");
 	for (int i = 0; i < MANY; i++)
 		AGAIN(rclose(all[i].fd));
 	close(pipes[0]);
@@ -278,20 +293,20 @@ static void sets(void)
 	int set = AGAIN(repoll_create(EPOLL_CLOEXEC)), pipes[2], idle = listening(PORT + 1);
 
 	if (pipe(pipes))
-		say("no pipe");
+		wrong("no pipe");
 	AGAIN(repoll_ctl(set, EPOLL_CTL_ADD, idle, &event));
 	AGAIN(repoll_ctl(set, EPOLL_CTL_ADD, pipes[0], &event));
 	event.data.u32 = 2;
 	AGAIN(repoll_ctl(set, EPOLL_CTL_ADD, pair.server, &event));
 	if (AGAIN(repoll_wait(set, events, 4, 5)) != 0)
-		say("something is ready that is not");
+		wrong("something is ready that is not");
 	AGAIN(rsend(pair.client, out, 5, 0));
 	if (AGAIN(repoll_wait(set, events, 4, 1000)) != 1 || events[0].data.u32 != 2)
-		say("repoll_wait does not see what came");
+		wrong("repoll_wait does not see what came");
 	event.events = EPOLLIN | EPOLLET;
 	AGAIN(repoll_ctl(set, EPOLL_CTL_MOD, pair.server, &event));
 	if (AGAIN(repoll_wait(set, events, 4, 1000)) != 1)
-		say("repoll_wait does not see what is there");
+		wrong("repoll_wait does not see what is there");
 	AGAIN(repoll_ctl(set, EPOLL_CTL_DEL, idle, NULL));
 	AGAIN(rclose(idle));
 	end(pair);
@@ -327,7 +342,7 @@ static void datagrams(void)
 		usleep(20000);
 	}
 	if (lost > 1)
-		say("%d datagrams lost", lost);
+		wrong("%d datagrams lost", lost);
 	AGAIN(rclose(one));
 	AGAIN(rclose(other));
 }

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* rpoll of long arrays, which it keeps between calls: every answer is what a fresh look would give. */
 #include "check.h"
 

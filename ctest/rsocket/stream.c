@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Connections within one process: data, ends, waiting, threads, signals, deadlines. */
 #include "check.h"
 
@@ -135,7 +136,14 @@ static void ends(void)
 	CHECK("R-36 no hang-up before the data is read", poll.revents, POLLIN, 0);
 	CHECK("unread data of a closed peer", rrecv(fds[0], in, 10, 0), 4, 0);
 	CHECK("then the end", rrecv(fds[0], in, 10, 0), 0, 0);
-	CHECK("R-36 write to a closed peer", rsend(fds[0], "x", 1, MSG_NOSIGNAL), -1, EPIPE);
+	/* As with TCP, whose peer answers what it gets with a reset. */
+	CHECK("R-36 write to a closed peer", rsend(fds[0], "x", 1, MSG_NOSIGNAL), 1, 0);
+	CHECK("R-36 receive after it", rrecv(fds[0], in, 10, 0), 0, 0);
+	poll = (struct pollfd){ fds[0], 0, 0 };
+	CHECK("R-36 poll after it", rpoll(&poll, 1, 1000), 1, 0);
+	CHECK("R-36 what poll says after it", poll.revents, POLLERR | POLLHUP, 0);
+	CHECK("R-36 second write to a closed peer", rsend(fds[0], "x", 1, MSG_NOSIGNAL), -1, EPIPE);
+	CHECK("R-36 shutdown after a closed peer", rshutdown(fds[0], SHUT_RDWR), -1, ENOTCONN);
 	rclose(fds[0]);
 }
 

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The first call of the library from 32 threads at once: one open for each device. */
 #include "stress.h"
 

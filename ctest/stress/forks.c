@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Forks while threads create, fetch and destroy: no child hangs or disturbs its parent. */
 #include "stress.h"
 

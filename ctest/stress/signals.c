@@ -1,20 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Signals every millisecond while connections are made: calls end with EINTR or work, nothing else. */
 #include "stress.h"
 
 #include <sys/time.h>
 
-static void nothing(int sig)
-{
-	(void)sig;
-}
-
 int main(void)
 {
-	struct sigaction act = { .sa_handler = nothing };
 	struct itimerval every = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
 	struct rdma_event_channel *ch = rdma_create_event_channel();
 
-	sigaction(SIGALRM, &act, NULL);
+	handle(SIGALRM, 0);
 	setitimer(ITIMER_REAL, &every, NULL);
 	for (int i = 0, n = rounds(300); i < n; i++) {
 		struct rdma_cm_id *id = NULL;

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* What the stress programs share: a time limit, a counter of failures, and quick ids. */
 #ifndef CTEST_STRESS_H
 #define CTEST_STRESS_H

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * Create, destroy, acknowledge, get, migrate and destroy_qp from many threads at
  * once, on shared and on private channels. Says nothing but its count of failures;

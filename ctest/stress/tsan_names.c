@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Names that rustc's code calls and gcc's thread sanitizer has under the plain ones, which it watches. */
 #include <string.h>
 

@@ -1,4 +1,5 @@
-// A connection from C++ by exported symbols only: compiled with RDMACM_NO_INLINE. As connect.py, but with
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+// A connection from C++ by exported symbols only: compiled with RDMACM_EXPORTED_HELPERS. As connect.py, but with
 // event channels.
 //
 //   connect ADDRESS PORT

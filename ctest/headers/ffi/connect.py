@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """A connection from Python by ctypes alone: no C header, no compiled glue.
 
-Usage: connect.py LIBRARY ADDRESS PORT
+Usage: connect.py LIBRARY ADDRESS PORT [listen|connect]
 
-Two threads are the two sides. The listener sends where its memory is with rdma_post_sendv, the other reads
+Two threads are the two sides; with a fourth word this process is one of them. The listener sends where its memory is with rdma_post_sendv, the other reads
 it with rdma_post_readv, says so with a send, and both disconnect.
 """
 import ctypes as c
@@ -138,6 +139,8 @@ def listen():
     listener, id = endpoint(RAI_PASSIVE), c.c_void_p()
     do("rdma_listen", listener, 1)
     listening.set()
+    if only:
+        print("listening", flush=True)
     do("rdma_get_request", listener, c.byref(id))
     offered, told = c.create_string_buffer(TEXT), c.create_string_buffer(16)
     answer = c.create_string_buffer(16)
@@ -195,7 +198,10 @@ def side(work):
         os._exit(1)
 
 
-threads = [threading.Thread(target=side, args=(work,)) for work in (listen, connect)]
+only = sys.argv[4] if len(sys.argv) > 4 else ""
+if only == "connect":
+    listening.set()
+threads = [threading.Thread(target=side, args=(work,)) for work in (listen, connect) if only in ("", work.__name__)]
 for thread in threads:
     thread.start()
 for thread in threads:

@@ -1,4 +1,11 @@
-/* A second file of the same program: inline code in several files must not clash. */
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * A second file of the same program: inline code in several files must not clash. With OTHER_EXPORTED it asks
+ * for the exported functions.
+ */
+#ifdef OTHER_EXPORTED
+#define RDMACM_EXPORTED_HELPERS
+#endif
 #include "stub.h"
 
 int post_from_other_file(int which, struct ibv_sge *list, struct ibv_mr *mr)
@@ -19,9 +26,9 @@ int post_from_other_file(int which, struct ibv_sge *list, struct ibv_mr *mr)
 	}
 }
 
-#ifndef DIRECT_ONLY
-void *address_in_other_file(void)
-{
-	return (void *)(uintptr_t)&rdma_post_send;
-}
+const struct table other_table = TABLE;
+#ifdef RDMACM_EXPORTED_HELPERS
+const int other_is_exported = 1;
+#else
+const int other_is_exported = 0;
 #endif

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/*
+ * A port file that somebody else owns, or that everybody may write, does not say where ibacm is: what listens there
+ * would choose the paths of our connections.
+ *
+ * differs: the C library asks whoever the file names
+ * fake: device name=ib0 type=ib ip=10.77.0.1/24
+ */
+#include <sys/stat.h>
+#include "ibacm.h"
+
+static void ask(const char *label)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_NUMERICHOST, .ai_qp_type = IBV_QPT_RC,
+				       .ai_port_space = RDMA_PS_TCP };
+	struct sockaddr_in source = { .sin_family = AF_INET };
+	struct rdma_addrinfo *res = NULL, *entry;
+
+	printf("%s\n", label);
+	inet_pton(AF_INET, "10.77.0.1", &source.sin_addr);
+	hints.ai_src_addr = (void *)&source;
+	hints.ai_src_len = sizeof(source);
+	trace_result("rdma_getaddrinfo", rdma_getaddrinfo("10.77.0.2", "7471", &hints, &res));
+	for (entry = res; entry; entry = entry->ai_next)
+		if (entry->ai_family != AF_IB)
+			trace_entry(entry);
+	rdma_freeaddrinfo(res);
+}
+
+int main(void)
+{
+	pid_t daemon;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	acm_private_run();
+	daemon = acm_tcp_daemon();
+	ask("of this user");
+	if (chmod("/run/ibacm.port", 0666))
+		return 77;
+	ask("for everybody");
+	if (chmod("/run/ibacm.port", 0644) || chown("/run/ibacm.port", 65534, 65534))
+		return 77;
+	ask("of another user");
+	acm_stop(daemon);
+	return 0;
+}

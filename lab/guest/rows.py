@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Run rows of client and server commands and compare the results with what the table expects.
 
 usage: rows.py [--both | --native] [--library PATH] [--out DIR] TABLE... [-- CASE...]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Running one row: server, client, time limits, and the end of everything that was started."""
 
 import ctypes

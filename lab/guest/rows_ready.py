@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Is the server listening yet? Asked of the kernel, so that a row waits no longer than it must."""
 
 import subprocess

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Tables of rows: tab-separated, a head line with the names of the columns, lines of # for directives and remarks."""
 
 import re

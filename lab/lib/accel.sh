@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # How the guest's processor is made: KVM only where it has been seen to work.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Everything that run, rows and shell are made of.
 # shellcheck shell=bash
 

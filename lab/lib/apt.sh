@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Packages without installing them: a second suite beside the machine's own, and trees of unpacked packages.
 # shellcheck shell=bash
 

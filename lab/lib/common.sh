@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Messages, quoting, temporary files, packages. Sourced by run, rows and shell.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Write an initramfs: busybox, an init script, and modules in the order in which they must be loaded.
 
 usage: initrd.py MODULE_DIR BUSYBOX INIT BOOT_MODULES RDMA_MODULES OUT

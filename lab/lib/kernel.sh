@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Kernels: found with apt, unpacked in the cache, with an initramfs of our own.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Options that run, rows and shell share.
 # shellcheck shell=bash
 

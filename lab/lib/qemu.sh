@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # The guest itself: one qemu, one job folder, one exit code.
 # shellcheck shell=bash
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Instead of a guest: this machine, where it has an RDMA device of its own.
 # shellcheck shell=bash
 

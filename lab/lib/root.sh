@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # What the guest sees: its root tree, the library under test, the command.
 # shellcheck shell=bash
 

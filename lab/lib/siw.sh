@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Soft iWARP: Debian builds no such module, but its source package has the source.
 # shellcheck shell=bash
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Take the plain kernel out of a bzImage: QEMU starts it directly, and the guest need not unpack it.
 
 usage: vmlinux.py BZIMAGE OUT

@@ -1,4 +1,5 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 # Files for the preload rows: a small web tree, input, settings for nginx, and the echo programs.
 set -e
 mkdir -p /tmp/www
@@ -6,7 +7,7 @@ echo hello >/tmp/www/x
 head -c 300000 /dev/urandom >/tmp/www/f
 head -c 20971520 /dev/urandom >/tmp/www/big
 head -c 262144 /dev/urandom >/tmp/in
-cp "$LAB_ROWS"/programs/*.py /tmp/
+cp "$LAB_ROWS"/programs/*.py "$LAB_ROWS"/programs/*.js /tmp/
 # nginx NAME PORT PROCESSES: one process, or a master with workers.
 nginx_settings() {
 	cat >"/tmp/$1.conf" <<END

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Echo client on asyncio streams: ten connections at once, each wants its own bytes back."""
 
 import asyncio

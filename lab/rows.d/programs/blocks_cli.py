@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Client of the echo servers: several connections at once, each sends a block, ends its side, and wants all back.
 
 usage: blocks_cli.py PORT [CONNECTIONS [SIZE]]

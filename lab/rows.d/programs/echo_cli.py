@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Echo client: sends blocks of several sizes and wants each back unchanged."""
 
 import socket

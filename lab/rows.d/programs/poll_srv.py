@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Non-blocking echo server on the selector named by the argument: one connection, until the peer ends it."""
 
 import selectors

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Echo server of the socketserver module, named by the argument: ThreadingTCPServer or ForkingTCPServer."""
 
 import socketserver

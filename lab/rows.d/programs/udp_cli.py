@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Datagram client: wants each datagram back, the last one ends the server."""
 
 import socket

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Connected datagram client of udp_srv.py: sizes up to 1400 bytes, names looked at, the last one ends the server."""
 
 import socket

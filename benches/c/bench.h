@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What every bench shares. A section is a piece of a program with a name: under callgrind its instructions
  * are counted, otherwise its time is taken. `benches/run` reads what is printed: "name value" a line.
@@ -5,13 +6,9 @@
 #ifndef BENCH_H
 #define BENCH_H
 
-#include <errno.h>
+#include "helpers.h"
+
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 #include <valgrind/callgrind.h>
 
 /* Ends the bench: a figure of calls that failed would be worth nothing. */
@@ -22,14 +19,6 @@
 			exit(1);                                                               \
 		}                                                                              \
 	} while (0)
-
-static inline double seconds(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static inline double processor(void)
 {
@@ -53,6 +42,16 @@ static inline double processor(void)
 		if (!RUNNING_ON_VALGRIND)                                               \
 			printf("%s %.2f\n", name, 1e9 * (processor() - begin_) / (double)(rounds)); \
 	} while (0)
+
+/* BENCH_ADDRESS: of another device than the soft device. */
+static inline struct sockaddr *device_address(int port)
+{
+	static __thread struct sockaddr_in sin;
+	const char *other = getenv("BENCH_ADDRESS");
+
+	sin = ipv4(other ? other : "10.77.0.1", port);
+	return (struct sockaddr *)&sin;
+}
 
 static inline long argument(int argc, char **argv, int n, long otherwise)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * What a preload library costs on descriptors that are no sockets: calls on a pipe and an eventfd, in a program
  * that has no sockets, and beside one.

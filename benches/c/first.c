@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* First use: from dlopen to an event channel that is ready. `first none` does neither, for comparison. */
 #include "bench.h"
 

@@ -1,40 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * Preloaded: how many bytes of the heap the library under test holds. A block counts when it was asked for by
- * code of librdmacm.so.1; what the stand-in, libibverbs and the program ask for does not.
+ * code of librdmacm.so.1; what the soft device, libibverbs and the program ask for does not.
  */
-#include <dlfcn.h>
-#include <link.h>
+#include "library_code.h"
+
 #include <malloc.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <string.h>
 
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t);
-extern void *__libc_memalign(size_t, size_t);
-extern void __libc_free(void *);
-
-/* Where the code of the library lies; both zero until it is loaded. */
-static uintptr_t from, to;
 static atomic_long live;
-
-static int find(struct dl_phdr_info *info, size_t size, void *unused)
-{
-	(void)size;
-	(void)unused;
-	if (!info->dlpi_name || !strstr(info->dlpi_name, "/librdmacm.so"))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X) {
-			from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-			to = from + info->dlpi_phdr[i].p_memsz;
-		}
-	}
-	return 1;
-}
 
 __attribute__((constructor)) static void start(void)
 {
-	dl_iterate_phdr(find, NULL);
+	find_library();
 }
 
 long heap_live(void)
@@ -43,7 +21,7 @@ long heap_live(void)
 }
 
 /* Blocks are freed by the same library that asked for them. */
-#define THEIRS() ((uintptr_t)__builtin_return_address(0) - from < to - from)
+#define THEIRS() in_library(__builtin_return_address(0))
 
 static void *gained(void *block)
 {

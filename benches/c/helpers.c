@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The helpers of <rdma/rdma_verbs.h> on the stub provider. Compiled three times: with the C library's
- * header, with ours, and with ours and -DRDMACM_NO_INLINE, which calls the exported functions.
+ * header, with ours, and with ours and -DRDMACM_EXPORTED_HELPERS, which calls the exported functions.
  */
 #include "bench.h"
 #include "stub.h"

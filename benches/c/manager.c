@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * The connection manager: connect, accept, disconnect, destroy, call by call.
  *
@@ -29,18 +30,6 @@ static enum { UNCOUNTED, WARMING, COUNTED } counted;
 			fine_ = !!(what);                  \
 		MUST(fine_);                               \
 	} while (0)
-
-/* BENCH_ADDRESS: another device than the stand-in's. */
-static struct sockaddr *address(int port)
-{
-	static __thread struct sockaddr_in in;
-	const char *other = getenv("BENCH_ADDRESS");
-
-	in.sin_family = AF_INET;
-	in.sin_addr.s_addr = inet_addr(other ? other : "10.77.0.1");
-	in.sin_port = htons((uint16_t)port);
-	return (struct sockaddr *)&in;
-}
 
 static struct rdma_cm_event *next(struct rdma_event_channel *channel, enum rdma_cm_event_type type)
 {
@@ -74,7 +63,7 @@ static void open_side(struct side *side, int port)
 	STEP("rdma_create_event_channel", (side->passive = rdma_create_event_channel()));
 	MUST((side->active = rdma_create_event_channel()));
 	MUST(!rdma_create_id(side->passive, &side->listener, NULL, RDMA_PS_TCP));
-	STEP("rdma_bind_addr", !rdma_bind_addr(side->listener, address(port)));
+	STEP("rdma_bind_addr", !rdma_bind_addr(side->listener, device_address(port)));
 	STEP("rdma_listen", !rdma_listen(side->listener, 64));
 }
 
@@ -90,7 +79,7 @@ static struct rdma_cm_id *routed(struct side *side)
 	struct rdma_cm_id *id;
 
 	STEP("rdma_create_id", !rdma_create_id(side->active, &id, NULL, RDMA_PS_TCP));
-	STEP("rdma_resolve_addr", !rdma_resolve_addr(id, NULL, address(side->port), 2000));
+	STEP("rdma_resolve_addr", !rdma_resolve_addr(id, NULL, device_address(side->port), 2000));
 	take(side->active, RDMA_CM_EVENT_ADDR_RESOLVED);
 	STEP("rdma_resolve_route", !rdma_resolve_route(id, 2000));
 	take(side->active, RDMA_CM_EVENT_ROUTE_RESOLVED);
@@ -305,7 +294,7 @@ static void memory(long count)
 	ids = idle(&side, count);
 	printf("id %.1f\n", (double)(live() - before) / (double)count);
 	for (long i = 0; i < count; i++) {
-		MUST(!rdma_resolve_addr(ids[i], NULL, address(7471), 2000));
+		MUST(!rdma_resolve_addr(ids[i], NULL, device_address(7471), 2000));
 		take(side.active, RDMA_CM_EVENT_ADDR_RESOLVED);
 	}
 	before = live();

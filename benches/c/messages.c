@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * A message of 64 bytes, call by call: a connected pair of rsockets in one process. Under callgrind only.
  *
@@ -20,19 +21,9 @@
 static int near, far;
 static char data[SIZE];
 
-static struct sockaddr *address(void)
-{
-	static struct sockaddr_in in = { .sin_family = AF_INET };
-	const char *other = getenv("BENCH_ADDRESS");
-
-	in.sin_addr.s_addr = inet_addr(other ? other : "10.77.0.1");
-	in.sin_port = htons(7481);
-	return (struct sockaddr *)&in;
-}
-
 static void *connecting(void *nothing)
 {
-	MUST(!rconnect(near, address(), sizeof(struct sockaddr_in)));
+	MUST(!rconnect(near, device_address(7481), sizeof(struct sockaddr_in)));
 	return nothing;
 }
 
@@ -42,7 +33,7 @@ static void connect_both(void)
 	pthread_t thread;
 
 	MUST((listener = rsocket(AF_INET, SOCK_STREAM, 0)) >= 0 && (near = rsocket(AF_INET, SOCK_STREAM, 0)) >= 0);
-	MUST(!rbind(listener, address(), sizeof(struct sockaddr_in)) && !rlisten(listener, 1));
+	MUST(!rbind(listener, device_address(7481), sizeof(struct sockaddr_in)) && !rlisten(listener, 1));
 	MUST(!pthread_create(&thread, NULL, connecting, NULL));
 	MUST((far = raccept(listener, NULL, NULL)) >= 0);
 	MUST(!pthread_join(thread, NULL));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
  * rsockets between two processes: this one serves, a child connects.
  *
@@ -31,10 +32,8 @@ static double *childs;
 static struct sockaddr_in address(void)
 {
 	const char *text = getenv("BENCH_ADDRESS");
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(7480) };
 
-	in.sin_addr.s_addr = inet_addr(text ? text : "10.9.0.1");
-	return in;
+	return ipv4(text ? text : "10.9.0.1", 7480);
 }
 
 /* Many sockets share the machine's memory: small buffers for them. */
@@ -281,27 +280,17 @@ static void wake_ups(long count, long rounds)
 	_exit(0);
 }
 
-static double resident(void)
-{
-	long pages = 0;
-	FILE *file = fopen("/proc/self/statm", "r");
-
-	MUST(file && fscanf(file, "%*d %ld", &pages) == 1);
-	fclose(file);
-	return (double)(pages * sysconf(_SC_PAGESIZE));
-}
-
 static void memory(long count)
 {
 	int *s = connected(1, 0, rest, 1, 1);
-	double before;
+	long before;
 	char data = 0;
 
 	SEND(s[0], &data, 1);
 	finish(s, 1);
 	before = resident();
 	s = connected(count, 0, rest, 1, 1);
-	printf("resident %.0f\n", (resident() - before) / (double)count);
+	printf("resident %.0f\n", (double)(resident() - before) / (double)count);
 	SEND(s[0], &data, 1);
 	finish(s, count);
 }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /* A provider without a device: its functions return at once. */
 #ifndef STUB_H
 #define STUB_H

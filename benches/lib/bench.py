@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """What the figures share: building the programs, running one on either library, pairs and their ratios."""
 import os
 import statistics
@@ -8,9 +9,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "benches" / "c"
 OUT = ROOT / "build" / "bench"
 OURS = ROOT / "build"
-FAKE = OUT / "fake" / "librdmafake.so"
+SOFTDEV = OUT / "softdev" / "librdmafake.so"
 LIBRARIES = ("c", "ours")
-CC = ["cc", "-O2", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-parameter"]
+CC = ["cc", "-O2", "-g", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Wno-unused-parameter",
+      f"-I{ROOT / 'ctest' / 'include'}"]
 SYSTEM = ["-lrdmacm", "-libverbs", "-lpthread", "-ldl"]
 
 
@@ -26,7 +28,7 @@ def build():
     if not (OURS / "librdmacm.so.1").exists():
         raise SystemExit("benches/run: no build/librdmacm.so.1: run make first")
     OUT.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["make", "--silent", "-C", ROOT / "ctest" / "fake", f"OUT={FAKE.parent}"], check=True)
+    subprocess.run(["make", "--silent", "-C", ROOT / "softdev", f"OUT={SOFTDEV.parent}"], check=True)
     shared = ["-fPIC", "-shared"]
     compile_one("libstub.so", "stub.c", *shared)
     compile_one("libheap.so", "heap.c", *shared)
@@ -34,12 +36,13 @@ def build():
     ours = [f"-I{ROOT / 'include'}", f"-L{OURS}"]
     compile_one("helpers-c", "helpers.c", *stub, *SYSTEM)
     compile_one("helpers-inline", "helpers.c", *ours, *stub, *SYSTEM)
-    compile_one("helpers-exported", "helpers.c", "-DRDMACM_NO_INLINE", *ours, *stub, *SYSTEM)
+    compile_one("helpers-exported", "helpers.c", "-DRDMACM_EXPORTED_HELPERS", *ours, *stub, *SYSTEM)
     compile_one("manager", "manager.c", *SYSTEM)
     compile_one("first", "first.c", "-ldl")
     compile_one("descriptors", "descriptors.c")
     compile_one("sockets", "sockets.c", *SYSTEM)
     compile_one("messages", "messages.c", *SYSTEM)
+    compile_one("connections", "connections.c", *SYSTEM)
 
 
 def environment(library, *preload):

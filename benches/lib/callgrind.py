@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Instruction counts: runs a program under callgrind and reads the dump of each of its sections.
 
 The self cost of a shared object is exact. What a library costs beyond that is what it calls in libc: the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """The figures that need a kernel with RDMA: started on the host, measured in a guest (lab/run).
 
 In the guest this file is the program: `python3 benches/lib/lab.py RESULT smoke|full figures…`.
@@ -12,6 +13,7 @@ import time
 from pathlib import Path
 
 import bench
+import connections as rsockets
 import programs
 import sockets
 from bench import LIBRARIES, environment, pairs, row
@@ -22,7 +24,7 @@ STEADY = ("--smp", "1", "--icount")
 # Of one program; a library that is slower than that has no figure, and the table says so.
 RUN = 200
 # The newest C library, because rdma-core 44 hangs beyond four accepted rsockets; it has no ab, so programs have the other.
-GUESTS = (("newest", ("connections", "sockets")), ("host", ("programs",)))
+GUESTS = (("newest", ("connections", "rsockets", "sockets")), ("host", ("programs",)))
 
 
 def measure(wanted, smoke):
@@ -41,7 +43,7 @@ def in_new_guest(root, names, smoke):
     with tempfile.TemporaryDirectory(prefix="rdmacm-bench.") as folder:
         place = Path(folder)
         shutil.copytree(bench.SOURCE.parent / "lib", place / "benches" / "lib")
-        shutil.copytree(bench.OUT, place / "build" / "bench", ignore=shutil.ignore_patterns("results", "fake"))
+        shutil.copytree(bench.OUT, place / "build" / "bench", ignore=shutil.ignore_patterns("results", "softdev"))
         for name in ("librdmacm.so.1", "librspreload.so"):
             shutil.copy(bench.OURS / name, place / "build")
         needs = [word for name in programs.NEEDS for word in ("--needs", name)] if "programs" in names else []
@@ -102,7 +104,8 @@ def system_calls(library, rounds, *command):
     return [(more - less) / rounds for less, more in zip(*seen)]
 
 
-FIGURES = {"connections": connections, "sockets": lambda smoke: sockets.figures(smoke, timed, system_calls),
+FIGURES = {"connections": connections, "rsockets": lambda smoke: rsockets.in_guest(smoke, system_calls),
+           "sockets": lambda smoke: sockets.figures(smoke, timed, system_calls),
            "programs": programs.figures}
 
 

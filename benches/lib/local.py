@@ -1,11 +1,13 @@
-"""The figures that need no device: the stub provider, and the stand-in of ctest/fake."""
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+"""The figures that need no device: the stub provider, and the soft device."""
 import re
 import statistics
 import subprocess
 from collections import Counter, defaultdict
 
 import callgrind
-from bench import FAKE, LIBRARIES, OURS, OUT, environment, numbers, pairs, row
+import connections
+from bench import SOFTDEV, LIBRARIES, OURS, OUT, environment, numbers, pairs, row
 
 OF_LIBRARY = r"/librdmacm\.so"
 LAYERS = {"c": "c", "inline": "ours", "exported": "ours"}
@@ -35,7 +37,7 @@ def step_costs(alive):
     calls, cycle = defaultdict(dict), {}
     for library in LIBRARIES:
         seen = defaultdict(list)
-        for dump in callgrind.sections([OUT / "manager", "calls", alive], environment(library, FAKE)):
+        for dump in callgrind.sections([OUT / "manager", "calls", alive], environment(library, SOFTDEV)):
             if dump.name:
                 cost = (dump.own_of(OF_LIBRARY) + dump.libc_for(OF_LIBRARY)
                         + dump.marshalling_for(OF_LIBRARY))
@@ -63,7 +65,7 @@ def manager(smoke):
                     "name": f"manager-{unit}", "unit": unit,
                     "title": f"Connection manager: {unit} per call, one id",
                     "note": "The library's own, those of libc on its behalf, and ibv_copy_…, by which the C library "
-                            "converts structs that ours converts itself; without stand-in and libibverbs.",
+                            "converts structs that ours converts itself; without the soft device and libibverbs.",
                     "rows": [row("whole cycle", cycle["c"][i], cycle["ours"][i])]
                     + [row(name, one["c"][i], one["ours"][i]) for name, one in calls.items()]})
     figures.append({"name": "manager-alive", "unit": "instructions",
@@ -71,10 +73,10 @@ def manager(smoke):
                     "rows": [row(f"{alive} ids alive", one["c"][0], one["ours"][0]) for alive, one in flat]})
     rows = []
     for alive in (1,) if smoke else (1, 100, 10000):
-        found = pairs([OUT / "manager", "cycles", alive, 20 if smoke else 1000], 1 if smoke else 10, FAKE)
+        found = pairs([OUT / "manager", "cycles", alive, 20 if smoke else 1000], 1 if smoke else 10, SOFTDEV)
         rows.append({**found["cycle"], "case": f"{alive} ids alive"})
     figures.append({"name": "manager-time", "unit": "ns", "timed": True, "rows": rows,
-                    "title": "Connection manager: processor time of a whole cycle, with the stand-in's"})
+                    "title": "Connection manager: processor time of a whole cycle, with the soft device's"})
     figures.append(contention(smoke))
     return figures
 
@@ -98,8 +100,8 @@ def futex_calls(library, threads, rounds):
 
 
 def strace_environment(library):
-    """strace itself must not run on the stand-in: `env` sets it for the program alone."""
-    return environment(library, FAKE)
+    """strace itself must not run on the soft device: `env` sets it for the program alone."""
+    return environment(library, SOFTDEV)
 
 
 def contention(smoke):
@@ -116,7 +118,7 @@ def contention(smoke):
 def system_calls(library, *arguments):
     summary = OUT / f"calls-{library}"
     subprocess.run(["strace", "-f", "-c", "-U", "calls", "-o", summary, OUT / "first", *arguments],
-                   env=environment(library, FAKE), check=True, capture_output=True, timeout=60)
+                   env=environment(library, SOFTDEV), check=True, capture_output=True, timeout=60)
     total = int(summary.read_text().split()[-2 if summary.read_text().rstrip().endswith("total") else -1])
     summary.unlink()
     return total
@@ -125,17 +127,17 @@ def system_calls(library, *arguments):
 def first(smoke):
     cost, calls, heap = {}, {}, {}
     for library in LIBRARIES:
-        dump = next(one for one in callgrind.sections([OUT / "first"], environment(library, FAKE))
+        dump = next(one for one in callgrind.sections([OUT / "first"], environment(library, SOFTDEV))
                     if one.name == "first")
         cost[library] = dump.total - dump.own_of("librdmafake")
         calls[library] = system_calls(library) - system_calls(library, "none")
         heap[library] = numbers([OUT / "manager", "memory", 100 if smoke else 1000],
-                                environment(library, OUT / "libheap.so", FAKE))
-    timed = pairs([OUT / "first"], 1 if smoke else 20, FAKE)
+                                environment(library, OUT / "libheap.so", SOFTDEV))
+    timed = pairs([OUT / "first"], 1 if smoke else 20, SOFTDEV)
     return [
         {"name": "first-use", "title": "First use: from dlopen to a ready event channel",
          "unit": "instructions or calls",
-         "note": "With the dynamic linker and libibverbs, without the stand-in's instructions.",
+         "note": "With the dynamic linker and libibverbs, without the soft device's instructions.",
          "rows": [row("instructions", cost["c"], cost["ours"]), row("system calls", calls["c"], calls["ours"])]},
         {"name": "first-use-time", "title": "First use: processor time", "unit": "µs", "timed": True,
          "rows": [{**timed["processor"], "case": "dlopen to channel"}]},
@@ -152,12 +154,12 @@ def messages(smoke):
     rounds = 10 if smoke else 100
     cost = defaultdict(dict)
     for library in LIBRARIES:
-        for dump in callgrind.sections([OUT / "messages", rounds], environment(library, FAKE)):
+        for dump in callgrind.sections([OUT / "messages", rounds], environment(library, SOFTDEV)):
             if dump.name:
                 calls = rounds * (1 if " one" in dump.name else BURST)
                 cost[dump.name][library] = round((dump.own_of(OF_LIBRARY) + dump.libc_for(OF_LIBRARY)) / calls)
     return [{"name": "messages", "title": "rsockets: instructions of a call, 64 bytes", "unit": "instructions",
-             "note": "The library's own and those of libc on its behalf; without stand-in. Nobody waits.",
+             "note": "The library's own and those of libc on its behalf; without the soft device. Nobody waits.",
              "rows": [row(name, one["c"], one["ours"]) for name, one in cost.items()]}]
 
 
@@ -181,4 +183,5 @@ def preload(smoke):
              "unit": "instructions", "rows": rows, "extra": {"plain": "the call without preload"}}]
 
 
-FIGURES = {"helpers": helpers, "manager": manager, "first": first, "messages": messages, "preload": preload}
+FIGURES = {"helpers": helpers, "manager": manager, "first": first, "messages": messages, "preload": preload,
+           "rsockets": connections.on_soft_device}

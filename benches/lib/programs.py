@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Ordinary programs under the preload library, beside plain TCP over the same device, and beside the C library's
 preload where the programs run on it."""
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Results as JSON, a Markdown table and an SVG plot for each figure."""
 import datetime
 import json

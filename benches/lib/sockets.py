@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """rsockets in the guest: throughput, latency, waiting, memory."""
 import subprocess
 import sys

@@ -1,15 +1,19 @@
-# librdmacm in Rust. `make` builds the shipped file, `make demo` shows it, `make test` tests it.
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# librdmacm in Rust. `make` builds the shipped file, `make demo-soft` and `make demo` show it, `make test` tests it.
 
 PREFIX ?= /usr/local
-MULTIARCH := $(shell cc -print-multiarch 2>/dev/null)
 LIBDIR ?= $(PREFIX)/lib
+BINDIR ?= $(PREFIX)/bin
 INCLUDEDIR ?= $(PREFIX)/include
 MANDIR ?= $(PREFIX)/share/man
+# Completions of zsh.
+ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 DESTDIR ?=
+# The folders that `make install` made, for `make uninstall`. Empty: none are noted, as packages want it.
+RECORD ?= $(PREFIX)/share/librdmacm-rs/folders
 CC ?= cc
 CARGO ?= cargo
 OBJCOPY ?= objcopy
-INSTALL ?= install
 
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
 OUT := build
@@ -22,93 +26,117 @@ ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librdmacm.a
 
 EXPORTS = $(shell sed -n 's/^\t\t\([a-z_0-9]*\);/\1/p' $(MAP))
 PRELOAD := librspreload.so
-PRELOAD_MAP := rspreload/src/export/librspreload.map
+PRELOAD_MAP := rspreload/src/intercept/librspreload.map
 PRELOAD_ARCHIVE := target/$(if $(TARGET),$(TARGET)/)release/librspreload.a
-HEADERS := rdma/rdma_cma.h rdma/rdma_cma_abi.h rdma/rdma_verbs.h rdma/rdma_verbs_inline.h rdma/rsocket.h \
-    infiniband/acm.h infiniband/ib.h
-PAGES3 = $(notdir $(wildcard man/*.3))
-PAGES7 = $(notdir $(wildcard man/*.7))
 
-all: $(OUT)/$(REAL) $(OUT)/$(PRELOAD)
+INFO := rdmacm-info
+INFO_BINARY := target/$(if $(TARGET),$(TARGET)/)release/$(INFO)
+
+# Dates in what is made: the last commit's, or that of the sources as they were packed.
+SOURCE_DATE_EPOCH ?= $(shell { [ -e .git ] && git log -1 --format=%ct 2>/dev/null; } || stat -c %Y Cargo.toml)
+export SOURCE_DATE_EPOCH
+export CARGO
+
+# What `make install` installs.
+all: $(OUT)/$(REAL) $(OUT)/$(PRELOAD) $(OUT)/librdmacm.a $(OUT)/$(INFO)
+
+# The same files wherever they are built (scripts/rustflags).
+CARGO_BUILD = flags=$$(scripts/rustflags) && CARGO_ENCODED_RUSTFLAGS=$$flags $(CARGO)
 
 # cargo knows best whether anything changed.
 $(ARCHIVE): FORCE
-	$(CARGO) rustc --release --locked --lib --crate-type staticlib --target-dir target \
+	+$(CARGO_BUILD) rustc --release --locked --lib --crate-type staticlib --target-dir target \
 	    $(if $(TARGET),--target $(TARGET))
 
+# Panics abort, so what the precompiled parts of core call to unwind is never called (runtime.rs).
+NO_UNWINDING := -Wl,--defsym=_Unwind_Resume=rust_eh_personality
+
 # One link line over the archive: the only way to get symbol versions (docs/architecture.md).
-# libgcc is linked in, so that the library needs libibverbs and libc alone.
-$(OUT)/$(REAL): $(ARCHIVE) $(MAP)
-	mkdir -p $(OUT)
-	$(CC) -shared -o $@.part \
-	    -Wl,--whole-archive $(ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections \
-	    -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed -Wl,--strip-debug \
-	    -Wl,--no-undefined-version -Wl,--version-script=$(MAP) -Wl,-soname,$(SONAME) \
-	    -static-libgcc -libverbs -lgcc_eh -lc
-	mv $@.part $@
-	ln -sf $(REAL) $(OUT)/$(SONAME)
-	ln -sf $(SONAME) $(OUT)/librdmacm.so
+# The library needs libibverbs and libc alone.
+LINK = $(CC) $(LDFLAGS) -shared -o $@ -Wl,--gc-sections -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete \
+    -Wl,--as-needed -Wl,--build-id=sha1 $(NO_UNWINDING) -Wl,--no-undefined-version
+$(OUT)/unstripped/$(REAL): $(ARCHIVE) $(MAP)
+	mkdir -p $(@D)
+	$(LINK) -Wl,--whole-archive $(ARCHIVE) -Wl,--no-whole-archive \
+	    -Wl,--version-script=$(MAP) -Wl,-soname,$(SONAME) -libverbs -lc
+	ln -sf $(REAL) $(@D)/$(SONAME)
+	ln -sf $(SONAME) $(@D)/librdmacm.so
 
 # The preload library: the same way, with exactly the calls that it takes from libc. No SONAME: nothing links it. It
 # finds the librdmacm that it was built or installed with, unless LD_LIBRARY_PATH names another.
 $(PRELOAD_ARCHIVE): FORCE
-	$(CARGO) build --release --locked -p rspreload --target-dir target $(if $(TARGET),--target $(TARGET))
+	+$(CARGO_BUILD) build --release --locked -p rspreload --target-dir target $(if $(TARGET),--target $(TARGET))
 
-$(OUT)/$(PRELOAD): $(PRELOAD_ARCHIVE) $(PRELOAD_MAP) $(OUT)/$(REAL)
-	$(CC) -shared -o $@.part \
-	    -Wl,--whole-archive $(PRELOAD_ARCHIVE) -Wl,--no-whole-archive -Wl,--gc-sections \
-	    -Wl,-z,defs -Wl,-z,relro,-z,now -Wl,-z,nodelete -Wl,--as-needed -Wl,--strip-debug \
-	    -Wl,--no-undefined-version -Wl,--version-script=$(PRELOAD_MAP) \
+$(OUT)/unstripped/$(PRELOAD): $(PRELOAD_ARCHIVE) $(PRELOAD_MAP) $(OUT)/unstripped/$(REAL)
+	$(LINK) -Wl,--whole-archive $(PRELOAD_ARCHIVE) -Wl,--no-whole-archive \
+	    -Wl,--version-script=$(PRELOAD_MAP) \
 	    -Wl,--enable-new-dtags '-Wl,-rpath,$$ORIGIN/..:$$ORIGIN' \
-	    -static-libgcc -L$(OUT) -lrdmacm -lgcc_eh -lc
+	    -L$(OUT)/unstripped -lrdmacm -lc
+
+# The program opens both libraries when it runs, and links none of them.
+$(INFO_BINARY): FORCE
+	+$(CARGO_BUILD) rustc --release --locked -p $(INFO) --bin $(INFO) --target-dir target \
+	    $(if $(TARGET),--target $(TARGET) -- -C linker=$(firstword $(CC)))
+
+$(OUT)/unstripped/$(INFO): $(INFO_BINARY)
+	mkdir -p $(@D)
+	cp $< $@
+
+# The shipped files, and their debug information beside them in .debug, where debuggers look for it.
+$(OUT)/%: $(OUT)/unstripped/%
+	mkdir -p $(OUT)/.debug
+	$(OBJCOPY) --only-keep-debug $< $(OUT)/.debug/$*.debug
+	chmod 644 $(OUT)/.debug/$*.debug
+	$(OBJCOPY) --strip-unneeded --remove-section=.comment --add-gnu-debuglink=$(OUT)/.debug/$*.debug $< $@.part
 	mv $@.part $@
+	$(if $(filter $(REAL),$*),ln -sf $(REAL) $(OUT)/$(SONAME) && ln -sf $(SONAME) $(OUT)/librdmacm.so)
 
 # The archive for C programs: one object with nothing visible but what the shared library exports, so that
 # it can be linked beside other Rust archives.
 $(OUT)/librdmacm.a: $(ARCHIVE) $(MAP)
 	mkdir -p $(OUT)
 	$(CC) -r -nostdlib -o $(OUT)/librdmacm.o -Wl,--gc-sections $(EXPORTS:%=-Wl,-u,%) $(ARCHIVE)
-	$(OBJCOPY) --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd \
+	$(OBJCOPY) --strip-debug --remove-section=.comment --remove-section=.llvmbc --remove-section=.llvmcmd \
 	    $(EXPORTS:%=--keep-global-symbol=%) $(OUT)/librdmacm.o
 	rm -f $@
-	$(AR) rcs $@ $(OUT)/librdmacm.o
+	$(AR) rcsD $@ $(OUT)/librdmacm.o
 
-$(OUT)/librdmacm.pc: pkgconfig/librdmacm.pc.in FORCE
+# Install what is built, without building: root needs no cargo. After this `ldconfig`, for a system's own folder.
+# install-debug adds the debug information. UNSTRIPPED=yes installs libraries that still have theirs.
+install install-debug uninstall:
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' INCLUDEDIR='$(INCLUDEDIR)' MANDIR='$(MANDIR)' \
+	    BINDIR='$(BINDIR)' ZSHDIR='$(ZSHDIR)' \
+	    RECORD='$(RECORD)' UNSTRIPPED='$(UNSTRIPPED)' OUT='$(OUT)' VERSION='$(VERSION)' scripts/install $@
+
+# build/librdmacm-rs-VERSION.tar.gz: the sources with the crates of the libraries, which builds offline.
+dist:
+	scripts/dist
+
+# build/librdmacm-rs.spdx.json: what the libraries are made of.
+sbom:
 	mkdir -p $(OUT)
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@INCLUDEDIR@|$(INCLUDEDIR)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-	    -e 's|@VERSION@|$(VERSION)|' $< >$@
+	scripts/sbom >$(OUT)/librdmacm-rs.spdx.json
 
-# After this `ldconfig`, for a system's own folder.
-install: all $(OUT)/librdmacm.a $(OUT)/librdmacm.pc
-	$(INSTALL) -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
-	    $(DESTDIR)$(INCLUDEDIR)/infiniband $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(MANDIR)/man7
-	$(INSTALL) -m 755 $(OUT)/$(REAL) $(DESTDIR)$(LIBDIR)/$(REAL)
-	ln -sf $(REAL) $(DESTDIR)$(LIBDIR)/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(LIBDIR)/librdmacm.so
-	$(INSTALL) -m 644 $(OUT)/librdmacm.a $(DESTDIR)$(LIBDIR)/librdmacm.a
-	$(INSTALL) -m 644 $(OUT)/librdmacm.pc $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc
-	for header in $(HEADERS); do \
-	    $(INSTALL) -m 644 include/$$header $(DESTDIR)$(INCLUDEDIR)/$$header || exit 1; done
-	$(INSTALL) -m 644 $(PAGES3:%=man/%) $(DESTDIR)$(MANDIR)/man3
-	$(INSTALL) -m 644 $(PAGES7:%=man/%) $(DESTDIR)$(MANDIR)/man7
-	if [ -e $(OUT)/$(PRELOAD) ]; then \
-	    $(INSTALL) -D -m 755 $(OUT)/$(PRELOAD) $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD); fi
-
-uninstall:
-	rm -f $(DESTDIR)$(LIBDIR)/$(REAL) $(DESTDIR)$(LIBDIR)/$(SONAME) $(DESTDIR)$(LIBDIR)/librdmacm.so \
-	    $(DESTDIR)$(LIBDIR)/librdmacm.a $(DESTDIR)$(LIBDIR)/pkgconfig/librdmacm.pc \
-	    $(DESTDIR)$(LIBDIR)/rsocket/$(PRELOAD) $(HEADERS:%=$(DESTDIR)$(INCLUDEDIR)/%) \
-	    $(PAGES3:%=$(DESTDIR)$(MANDIR)/man3/%) $(PAGES7:%=$(DESTDIR)$(MANDIR)/man7/%)
-	-rmdir $(DESTDIR)$(LIBDIR)/rsocket $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(INCLUDEDIR)/rdma \
-	    $(DESTDIR)$(INCLUDEDIR)/infiniband 2>/dev/null
-
-# build/librdmacm1-rs_VERSION_ARCHITECTURE.deb
-deb:
+# Packages for Debian and its kind, in build/deb, and for systems with RPM, in build/rpm: from the tarball, offline.
+deb: dist
 	scripts/deb
+rpm: dist
+	scripts/rpm
 
 # The prototypes in include/ and the manual pages in man/.
+# With CHECK=--check it only compares.
+TOOL = $(CARGO) run --quiet --locked --manifest-path tools/Cargo.toml --target-dir target/tools -p
 headers:
-	$(CARGO) run --quiet --locked -p headers
+	$(TOOL) headers -- $(CHECK)
+
+# rdma-sys/src/bindings.rs, from the installed headers of libibverbs.
+bindings:
+	$(TOOL) bindings -- $(CHECK)
+
+# Without root, guest and hardware; builds only what is missing.
+demo-soft:
+	@softdev/run --build
+	@scripts/demo-soft
 
 demo:
 	@scripts/setup build
@@ -140,4 +168,7 @@ clean:
 	$(CARGO) clean
 
 FORCE:
-.PHONY: bench bench-lab all install uninstall deb headers demo test test-all clean FORCE
+.PHONY: all bench bench-lab bindings clean deb demo demo-soft dist headers install install-debug rpm sbom test test-all uninstall FORCE
+# The files between a build's steps stay.
+.SECONDARY:
+.DELETE_ON_ERROR:

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 """Prints docs/preload-programs.md: ordinary programs without a preload library, with the C library's, with ours.
 
 usage: scripts/preload_programs.py NATIVE.tsv... -- OURS.tsv... [-- OTHER.tsv...] > docs/preload-programs.md

@@ -247,6 +247,47 @@ static void six(void)
 	close(a), close(b);
 }
 
+/* A server on the IPv6 wildcard answers IPv4 clients, from a socket that it connects to each, as iperf3 does. */
+static void both_families(void)
+{
+	int server = fresh(AF_INET6), client = fresh(AF_INET), on = 1, off = 0, next;
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6 }, from = { 0 };
+	struct sockaddr_in own = { 0 };
+	char text[64];
+
+	TITLE("an IPv4 client of an IPv6 server");
+	MUST(setsockopt(server, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+	MUST(setsockopt(server, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off));
+	SAY(bind(server, (struct sockaddr *)&any, sizeof any));
+	any.sin6_port = htons(port_of(server));
+	SAY(connect_to(client, HERE, port_of(server)));
+	for (int i = 0; i < 3; i++) {
+		SAY(send(client, "question", 8, 0));
+		SAY(readable(server, 3000));
+		SAY(recvfrom(server, buf, sizeof buf, 0, (struct sockaddr *)&from, &(socklen_t){ sizeof from }));
+		say("%.8s from %s, the client %d", buf, inet_ntop(AF_INET6, &from.sin6_addr, text, sizeof text),
+		    ntohs(from.sin6_port) == port_of(client));
+		SAY(sendto(server, "answer", 6, 0, (struct sockaddr *)&from, sizeof from));
+		SAY(readable(client, 3000));
+		SAY(recvfrom(client, buf, sizeof buf, 0, (struct sockaddr *)&own, &(socklen_t){ sizeof own }));
+		say("%.6s from %s, the server %d", buf, inet_ntoa(own.sin_addr), ntohs(own.sin_port) == port_of(server));
+	}
+	SAY(connect(server, (struct sockaddr *)&from, sizeof from));
+	next = fresh(AF_INET6);
+	MUST(setsockopt(next, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on));
+	SAY(bind(next, (struct sockaddr *)&any, sizeof any));
+	for (int i = 0; i < 3; i++) {
+		SAY(write(server, "connected", 9));
+		SAY(readable(client, 3000));
+		SAY(recv(client, buf, sizeof buf, 0));
+		SAY(send(client, "question", 8, 0));
+		SAY(readable(server, 3000));
+		SAY(recv(server, buf, sizeof buf, 0));
+	}
+	SAY(recv(next, buf, 1, MSG_DONTWAIT));
+	close(server), close(client), close(next);
+}
+
 int main(void)
 {
 	exchange();
@@ -256,5 +297,6 @@ int main(void)
 	batches();
 	waiting();
 	six();
+	both_families();
 	return 0;
 }

@@ -44,6 +44,9 @@ pub struct sockaddr_ib {
 
 const _: () = assert!(size_of::<sockaddr_ib>() == 48);
 
+/// How an IPv4 address begins where an IPv6 socket names it.
+pub(crate) const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
+
 /// A socket address of a family that RDMA knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SocketAddress(RawAddress);
@@ -142,6 +145,31 @@ impl SocketAddress {
     /// Same address and scope, with any port.
     pub(crate) fn is_same_host(&self, other: &SocketAddress) -> bool {
         self.with_port(0).is_same(&other.with_port(0))
+    }
+
+    /// The IPv4 address that an IPv4-mapped IPv6 address stands for; others stay as they are.
+    pub(crate) fn unmapped(&self) -> SocketAddress {
+        match self.host().strip_prefix(&MAPPED) {
+            Some(host) if self.family() == AF_INET6 => SocketAddress::of_host(AF_INET, host)
+                .map_or(*self, |address| address.with_port(self.port())),
+            _ => *self,
+        }
+    }
+
+    /// As an IPv6 socket names it: an IPv4 address becomes an IPv4-mapped one.
+    pub(crate) fn mapped(&self) -> SocketAddress {
+        let mut mapped = SocketAddress::any(AF_INET6).with_port(self.port());
+        let host = [&MAPPED[..], self.host()];
+        match mapped.0.bytes_mut().get_mut(host_range(AF_INET6)) {
+            Some(place) if self.family() == AF_INET => {
+                place
+                    .iter_mut()
+                    .zip(host.iter().copied().flatten())
+                    .for_each(|(to, byte)| *to = *byte);
+                mapped
+            }
+            _ => *self,
+        }
     }
 
     /// Whether it is the wildcard address.
@@ -302,6 +330,18 @@ mod tests {
         // SAFETY: a valid sockaddr.
         let result = unsafe { SocketAddress::read(&unknown) };
         assert_eq!(result.err(), Some(Errno::EINVAL));
+    }
+
+    #[test]
+    fn a_mapped_address_stands_for_an_ipv4_address() {
+        let bare = SocketAddress::of_host(AF_INET, &[10, 0, 0, 1]).map(|a| a.with_port(7));
+        let bare = bare.unwrap_or_else(|| SocketAddress::any(AF_INET));
+        let mapped = bare.mapped();
+        assert_eq!((mapped.family(), mapped.port()), (AF_INET6, 7));
+        assert_eq!(mapped.host(), [&MAPPED[..], bare.host()].concat());
+        assert!(mapped.unmapped().is_same(&bare) && mapped.mapped().is_same(&mapped));
+        let wildcard = SocketAddress::any(AF_INET6);
+        assert!(wildcard.unmapped().is_same(&wildcard));
     }
 
     #[test]

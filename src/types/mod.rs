@@ -14,6 +14,6 @@ mod cm;
 mod path;
 
 pub use address::{AF_IB, ib_addr, sockaddr_ib};
-pub(crate) use address::{SocketAddress, port_of};
+pub(crate) use address::{MAPPED, SocketAddress, port_of};
 pub use cm::*;
 pub(crate) use path::{PathData, PathRecord};

@@ -104,6 +104,10 @@ pub(super) fn of_device(
             let info = [interface.to_ne_bytes(), *host, *host];
             push(&mut made, IPPROTO_IP, IP_PKTINFO, info.as_flattened())?;
         }
+        // To an IPv6 socket, which has asked for its own kind.
+        if wanted.has(IPPROTO_IPV6, IPV6_RECVPKTINFO) {
+            push(&mut made, IPPROTO_IPV6, IPV6_PKTINFO, &ipv6_info(&local.mapped(), interface))?;
+        }
         if wanted.has(IPPROTO_IP, IP_RECVTTL) {
             push(&mut made, IPPROTO_IP, IP_TTL, &c_int::from(hops).to_ne_bytes())?;
         }
@@ -116,11 +120,7 @@ pub(super) fn of_device(
         return Ok(made);
     }
     if wanted.has(IPPROTO_IPV6, IPV6_RECVPKTINFO) {
-        let mut info = [0; 20];
-        let host = local.host().iter();
-        info.iter_mut().zip(host).for_each(|(place, byte)| *place = *byte);
-        info[16..].copy_from_slice(&interface.to_ne_bytes());
-        push(&mut made, IPPROTO_IPV6, IPV6_PKTINFO, &info)?;
+        push(&mut made, IPPROTO_IPV6, IPV6_PKTINFO, &ipv6_info(local, interface))?;
     }
     if wanted.has(IPPROTO_IPV6, IPV6_RECVHOPLIMIT) {
         push(&mut made, IPPROTO_IPV6, IPV6_HOPLIMIT, &c_int::from(hops).to_ne_bytes())?;
@@ -129,6 +129,14 @@ pub(super) fn of_device(
         push(&mut made, IPPROTO_IPV6, IPV6_TCLASS, &c_int::from(class).to_ne_bytes())?;
     }
     Ok(made)
+}
+
+/// `struct in6_pktinfo`.
+fn ipv6_info(local: &SocketAddress, interface: u32) -> [u8; 20] {
+    let mut info = [0; 20];
+    info.iter_mut().zip(local.host()).for_each(|(place, byte)| *place = *byte);
+    info[16..].copy_from_slice(&interface.to_ne_bytes());
+    info
 }
 
 /// Control messages begin at multiples of this, after a header of length, level and type.
@@ -233,13 +241,14 @@ mod tests {
     #[test]
     fn messages_are_cut_where_one_does_not_fit() {
         let made = of_device(all(), &local(), 3, &[0; ROUTE_HEADER]).unwrap_or_default();
-        // Time 16 + 16, address 16 + 12, hops 16 + 4, class 16 + 1, original address.
+        // Time 16 + 16, address 16 + 12 and 16 + 20, hops 16 + 4, class 16 + 1, original address.
         assert_eq!(fitting(&made, made.len()), made.len());
         assert_eq!(fitting(&made, 31), 0);
         assert_eq!(fitting(&made, 32), 32);
         assert_eq!(fitting(&made, 32 + 28), 32 + 28);
-        assert_eq!(fitting(&made, 32 + 32 + 19), 32 + 28 + 4);
-        assert_eq!(fitting(&made, 32 + 32 + 20), 32 + 32 + 20);
+        assert_eq!(fitting(&made, 32 + 32 + 35), 32 + 28 + 4);
+        assert_eq!(fitting(&made, 32 + 32 + 36), 32 + 32 + 36);
+        assert_eq!(fitting(&made, 32 + 32 + 40 + 20), 32 + 32 + 40 + 20);
         assert_eq!(fitting(&[], 100), 0);
         assert_eq!(fitting(&[1; 40], 100), 0);
     }

@@ -59,9 +59,10 @@ impl Lookup {
         })?;
         let service = service::get()?;
         service.watch(fd, Arc::clone(&lookup))?;
-        let started = service
-            .call_at(Instant::now() + LIMIT, fd)
-            .and_then(|()| lookup.id.resolve_address(Some(&local.with_port(0)), peer, TIMEOUT_MS));
+        let started = service.call_at(Instant::now() + LIMIT, fd).and_then(|()| {
+            let (local, peer) = (local.with_port(0), peer.unmapped());
+            lookup.id.resolve_address(Some(&local), &peer, TIMEOUT_MS)
+        });
         if started.is_err() {
             service::forget(fd, &*lookup);
         }

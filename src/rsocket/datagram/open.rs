@@ -34,7 +34,7 @@ impl Datagram {
         let socket = Arc::try_new(Datagram {
             owner: Owner::current(),
             udp,
-            state: Mutex::new(DatagramState::new(nonblock)),
+            state: Mutex::new(DatagramState::new(family, nonblock)),
         })?;
         service::get()?.watch(fd, Arc::clone(&socket))?;
         Ok(socket)

@@ -3,7 +3,7 @@
 //! The datagram protocol: headers over UDP and over the device. Pure. What is decoded here anybody
 //! may have sent.
 
-use crate::types::SocketAddress;
+use crate::types::{MAPPED, SocketAddress};
 use core::mem::size_of;
 use libc::{AF_INET, AF_INET6};
 use zerocopy::network_endian::U32;
@@ -81,12 +81,15 @@ impl UdpHeader {
         self.host.get(..length).unwrap_or_default()
     }
 
-    /// Whether it names that address, which may be an IPv4 address of an IPv6 socket.
+    /// Whether it names that address. Either may be an IPv4 address as an IPv6 socket has it.
     pub(crate) fn names(&self, address: &SocketAddress) -> bool {
-        const MAPPED: [u8; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF];
-        let (host, known) = (self.host(), address.host());
-        host == known || known.strip_prefix(&MAPPED) == Some(host)
+        bare(self.host()) == bare(address.host())
     }
+}
+
+/// The IPv4 address in an IPv4-mapped one.
+fn bare(host: &[u8]) -> &[u8] {
+    host.strip_prefix(&MAPPED).unwrap_or(host)
 }
 
 /// A header with its length; the rest of the bytes is not sent.
@@ -237,14 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_address_is_named_by_its_ipv4_address() {
+    fn a_mapped_address_and_its_ipv4_address_name_each_other() {
         let mut host = [0; 16];
         host[10..].copy_from_slice(&[0xFF, 0xFF, 10, 9, 0, 1]);
         let [mapped, bare] = [(AF_INET6, &host[..]), (AF_INET, &host[12..])]
             .map(|(family, host)| SocketAddress::of_host(family, host));
         let (Some(mapped), Some(bare)) = (mapped, bare) else { unreachable!("both are") };
-        let header = decode_udp(encode_udp(PacketKind::Data, 5, &bare).bytes());
-        assert!(header.is_some_and(|header| header.names(&mapped) && header.names(&bare)));
+        for target in [mapped, bare] {
+            let header = decode_udp(encode_udp(PacketKind::Data, 5, &target).bytes());
+            assert!(header.is_some_and(|header| header.names(&mapped) && header.names(&bare)));
+        }
     }
 
     #[test]

@@ -24,8 +24,8 @@ use base::owner::Owner;
 use base::time::Instant;
 use core::time::Duration;
 use libc::{
-    POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRBAND, POLLWRNORM,
-    c_short,
+    AF_INET6, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRBAND,
+    POLLWRNORM, c_int, c_short,
 };
 
 /// Local addresses of one socket that get a queue pair.
@@ -47,6 +47,8 @@ pub(super) enum Queued {
 }
 
 pub(super) struct DatagramState {
+    /// Of the addresses that the program gives and gets.
+    family: c_int,
     pub(super) nonblock: bool,
     pub(super) closed: bool,
     pub(super) read_shut: bool,
@@ -76,10 +78,11 @@ pub(super) struct DatagramState {
 }
 
 impl DatagramState {
-    pub(super) fn new(nonblock: bool) -> DatagramState {
+    pub(super) fn new(family: c_int, nonblock: bool) -> DatagramState {
         let config = config::get();
         let slots = |buffer: u32, queue: u32| (buffer / packet::SLOT as u32).clamp(4, queue.max(4));
         DatagramState {
+            family,
             nonblock,
             closed: false,
             read_shut: false,
@@ -106,10 +109,15 @@ impl DatagramState {
     }
 
     pub(super) fn progress(&mut self) {
-        let DatagramState { ports, queue, connected, .. } = self;
+        let DatagramState { family, ports, queue, connected, .. } = self;
         for (index, port) in ports.iter_mut().enumerate() {
             port.progress(|received, start| {
                 let header = packet::decode_slot(&start[..received.length.min(start.len())]);
+                // An IPv6 socket names IPv4 peers so.
+                let header = match *family {
+                    AF_INET6 => header.map(|(from, skip)| (from.mapped(), skip)),
+                    _ => header,
+                };
                 let wanted = header.filter(|(from, _)| {
                     connected.as_ref().is_none_or(|connected| connected.is_same(from))
                 });
@@ -265,7 +273,8 @@ impl Datagram {
         Ok(own)
     }
 
-    /// The local address for a peer, and the queue pair there, made at first use.
+    /// The local address for a peer, and the queue pair there, made at first use. For devices the
+    /// IPv4 addresses of an IPv6 socket are IPv4 addresses.
     pub(super) fn local_address_for(&self, to: &SocketAddress) -> Result<SocketAddress> {
         let now = Instant::now();
         let key = peers::key(to);
@@ -279,6 +288,7 @@ impl Datagram {
             self.udp.bind(&SocketAddress::any(local.family()))?;
             local = local.with_port(self.udp.local_name()?.port());
         }
+        let local = local.unmapped();
         self.open_port(&local);
         if let Some(peer) = self.state.lock().peers.entry(key, now) {
             peer.local = Some(local);

@@ -150,6 +150,10 @@ int fk_cmd_accept(struct fk_call *c)
 			p->uid = cmd.uid;
 		else
 			cmd.conn_param.private_data_len = 0;
+		if (cmd.conn_param.private_data_len > fk_pdata_room(p, FK_MSG_REP)) {
+			reject_peer(id, REJ_CONSUMER, "", 0);
+			return -EINVAL;
+		}
 		accept_ud(id, &cmd);
 		return 0;
 	}

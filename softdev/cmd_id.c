@@ -94,7 +94,7 @@ int fk_cmd_migrate(struct fk_call *c)
 
 int fk_cmd_notify(struct fk_call *c)
 {
-	enum { COMM_EST = 4 };
+	enum { COMM_EST = 4, PATH_MIG = 6 };
 	struct rdma_ucm_notify cmd;
 	struct fk_id *p;
 	uint32_t id;
@@ -109,6 +109,9 @@ int fk_cmd_notify(struct fk_call *c)
 		return -EINVAL;
 	if (fk_is_iwarp(p))
 		return 0;
+	/* The path is not changed: there is one. */
+	if (cmd.event == PATH_MIG)
+		return p->cm == FK_CM_ESTABLISHED ? 0 : -EINVAL;
 	if (cmd.event != COMM_EST)
 		return -EINVAL;
 	if (p->cm == FK_CM_ESTABLISHED)

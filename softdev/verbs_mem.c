@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { HEAP_MB = 256 };
 
@@ -159,6 +160,14 @@ FK_EXPORT int ibv_dealloc_pd(struct ibv_pd *ib)
 	return 0;
 }
 
+/* A kernel pins the pages: they must be there. A page that may only be read passes here. */
+static bool is_mapped(void *addr, size_t len)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), start = (uintptr_t)addr & ~(page - 1);
+
+	return !len || !msync((void *)start, (uintptr_t)addr + len - start, MS_ASYNC) || errno != ENOMEM;
+}
+
 static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, uint64_t iova, unsigned access)
 {
 	int err = FK_VERB("reg_mr", fk_ctx_name(pd->context));
@@ -168,6 +177,8 @@ static struct ibv_mr *reg(struct ibv_pd *pd, void *addr, size_t len, uint64_t io
 	if (!err && (access & (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)) &&
 	    !(access & IBV_ACCESS_LOCAL_WRITE))
 		err = EINVAL;
+	if (!err && !is_mapped(addr, len))
+		err = EFAULT;
 	mr = err ? NULL : calloc(1, sizeof(*mr));
 	if (!mr)
 		return FK_NULL(err ? err : ENOMEM);

@@ -16,7 +16,9 @@ static void device_attr(const struct fk_dev *d, struct ibv_device_attr *a)
 	a->page_size_cap = 0xfffff000;
 	a->max_qp = (int)d->max_qp;
 	a->max_qp_wr = (int)d->max_qp_wr;
-	a->device_cap_flags = IBV_DEVICE_XRC | IBV_DEVICE_SRQ_RESIZE;
+	/* As soft-RoCE, and XRC. */
+	a->device_cap_flags = IBV_DEVICE_BAD_PKEY_CNTR | IBV_DEVICE_BAD_QKEY_CNTR | IBV_DEVICE_PORT_ACTIVE_EVENT |
+			      IBV_DEVICE_SYS_IMAGE_GUID | IBV_DEVICE_RC_RNR_NAK_GEN | IBV_DEVICE_XRC | IBV_DEVICE_SRQ_RESIZE;
 	a->max_sge = a->max_sge_rd = (int)d->max_sge;
 	a->max_cq = (int)d->max_cq;
 	a->max_cqe = (int)d->max_cqe;
@@ -75,7 +77,7 @@ int fk_query_port(struct ibv_context *c, uint8_t port, struct ibv_port_attr *a, 
 	out.max_mtu = out.active_mtu = p->mtu;
 	out.gid_tbl_len = FK_MAX_GIDS;
 	out.port_cap_flags = IBV_PORT_CM_SUP | IBV_PORT_IP_BASED_GIDS;
-	out.max_msg_sz = 1u << 30;
+	out.max_msg_sz = 1u << 23;
 	out.pkey_tbl_len = FK_MAX_PKEYS;
 	out.lid = p->lid;
 	out.sm_lid = p->sm_lid;

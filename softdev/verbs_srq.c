@@ -119,6 +119,8 @@ FK_EXPORT int ibv_modify_srq(struct ibv_srq *ib, struct ibv_srq_attr *a, int mas
 
 	if (!err && (mask & ~IBV_SRQ_LIMIT))
 		err = EOPNOTSUPP;
+	if (!err && (mask & IBV_SRQ_LIMIT) && a->srq_limit > k->rq.depth)
+		err = EINVAL;
 	if (err)
 		return fk_verr(err);
 	fk_vlock();

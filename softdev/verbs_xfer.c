@@ -69,6 +69,8 @@ static int deliver(uint32_t qp, uint32_t peer, const struct fk_wqe *w, const str
 	struct fk_cqe e = {
 		.opcode = write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV,
 		.src_qp = fk_qpp(qp)->qpn, .byte_len = written,
+		/* As soft-RoCE says it of every packet. */
+		.flags = fk_roce(fk_devp(fk_qpp(peer)->dev), fk_qpp(peer)->attr.port_num) ? IBV_WC_GRH : 0,
 	};
 	struct fk_seg dst[FK_MAX_SGE];
 	struct fk_wqe *r;

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use crate::errno::{Errno, Result, preserve_errno};
+use crate::system_call::system_call;
 use alloc::vec::Vec;
 use core::ffi::CStr;
 use libc::c_int;
@@ -83,6 +84,25 @@ impl Drop for OwnedFd {
         // SAFETY: owned.
         preserve_errno(|| unsafe { libc::close(self.0) });
     }
+}
+
+/// Device and inode behind a number, which may be anything. Without libc's functions, which the preload
+/// library may intercept.
+pub(crate) fn identity(fd: RawFd) -> Result<(u64, u64)> {
+    // SAFETY: integers: valid when zero.
+    let mut status: libc::stat = unsafe { core::mem::zeroed() };
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    // SAFETY: a live struct.
+    unsafe {
+        system_call(libc::SYS_fstat, [fd as usize, (&raw mut status).expose_provenance(), 0, 0])
+    }?;
+    // Elsewhere libc's struct is not the kernel's.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    preserve_errno(|| {
+        // SAFETY: a live struct.
+        if unsafe { libc::fstat(fd, &raw mut status) } == 0 { Ok(()) } else { Err(Errno::last()) }
+    })?;
+    Ok((status.st_dev as u64, status.st_ino as u64))
 }
 
 /// The first bytes of a file, as many as `to` has room for.

@@ -7,6 +7,7 @@
 //! pthread_atfork, and getpid(2).
 #![allow(unsafe_code)]
 
+use crate::counters;
 use crate::time::sleep;
 use core::ptr;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
@@ -135,6 +136,7 @@ extern "C" fn in_parent() {
 }
 
 extern "C" fn in_child() {
+    counters::in_child();
     // The threads that counted are not here.
     CALLS.store(0, Ordering::SeqCst);
     FORKS.store(0, Ordering::SeqCst);

@@ -13,6 +13,7 @@
 //! | `turn` | turns of a thread, whose end others can wait for |
 //! | `witness` | whether the program has closed the libraries' descriptors |
 //! | `owner` | who may touch a kernel object after fork |
+//! | `stats` | starts the counters at load |
 //! | `log` | diagnostics |
 //! | `environment` | variables of the environment |
 //! | `settings` | all variables and files that the libraries read |
@@ -33,6 +34,7 @@
 //! | `address` | socket addresses |
 //! | `deadline` | time limits of waits |
 //! | `fork` | how many forks there were, and what is done around them |
+//! | `counters` | counters of the process, which others read |
 //! | `fd` | owned descriptors, small files |
 //! | `time` | the monotonic clock |
 //! | `memory` | allocation that fails with ENOMEM |
@@ -51,6 +53,7 @@ pub mod allocator;
 pub mod arc;
 #[cfg(not(loom))]
 pub mod cell;
+pub mod counters;
 pub mod deadline;
 pub mod descriptor_sets;
 pub mod descriptor_table;
@@ -72,6 +75,7 @@ pub mod segments;
 pub mod settings;
 pub mod signal;
 pub mod slot;
+mod stats;
 pub mod sync;
 mod system_call;
 pub mod thread;

@@ -41,6 +41,8 @@ variables! {
          what the library decides by itself, trace for each command of the kernel.";
     LOG_FILE c"RDMACM_LOG_FILE" "standard error"
         "a file to which these lines are appended instead; %p in its name stands for the process.";
+    COUNTERS c"RDMACM_STATS" "0"
+        "if set to 1, the process counts what it does in memory that rdmacm-info top shows while it runs.";
     SYNC_TIMEOUT c"RDMACM_SYNC_TIMEOUT_MS" "no limit"
         "limit, in milliseconds, for which a call with a synchronous identifier waits for its event \
          before it fails with ETIMEDOUT.";

@@ -11,6 +11,7 @@
 //! memfd_create(2) with a C string.
 #![allow(unsafe_code)]
 
+use crate::counters;
 use crate::errno::Result;
 use crate::fd::OwnedFd;
 use crate::fork::{disown, ownership};
@@ -58,6 +59,7 @@ pub fn is_intact() -> bool {
 /// To be called before the first descriptor is made, and before others are made that need those.
 pub fn check() {
     is_intact();
+    counters::check();
     // Without a descriptor for it nothing is noticed.
     let _ = WITNESS.get_or_try_init(Witness::new);
 }

@@ -13,7 +13,7 @@
 
 use super::line::{Line, process};
 use crate::errno::{Errno, Result};
-use crate::fd::RawFd;
+use crate::fd::{RawFd, identity};
 use crate::once::OnceLock;
 use crate::system_call::system_call;
 use crate::{environment, settings};
@@ -63,20 +63,6 @@ static OPENER: AtomicI32 = AtomicI32::new(0);
 fn call(number: c_long, arguments: [usize; 4]) -> Result<usize> {
     // SAFETY: of the callers in this file: live buffers, or no pointers.
     unsafe { system_call(number, arguments) }
-}
-
-fn identity(fd: RawFd) -> Result<(u64, u64)> {
-    // SAFETY: integers: valid when zero.
-    let mut status: libc::stat = unsafe { core::mem::zeroed() };
-    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    call(libc::SYS_fstat, [fd as usize, (&raw mut status).expose_provenance(), 0, 0])?;
-    // Elsewhere libc's struct is not the kernel's.
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    crate::errno::preserve_errno(|| {
-        // SAFETY: a live struct.
-        if unsafe { libc::fstat(fd, &raw mut status) } == 0 { Ok(()) } else { Err(Errno::last()) }
-    })?;
-    Ok((status.st_dev as u64, status.st_ino as u64))
 }
 
 /// Remembers what standard error is and where the log goes.

@@ -7,9 +7,11 @@
 //! | `check` | the doctor |
 //! | `route` | which device would carry a connection |
 //! | `ping` | echoing server and client |
+//! | `top` | the counters of a running process |
 //! | `overview` | libraries, kernel, devices, addresses, limits, settings |
 //! | `device` | devices, ports, GIDs |
 //! | `library` | librdmacm and libibverbs, opened at run time |
+//! | `page` | counters of other processes |
 //! | `address` | socket addresses, interfaces |
 //! | `value` | text and JSON |
 
@@ -18,8 +20,10 @@ mod check;
 mod device;
 mod library;
 mod overview;
+mod page;
 mod ping;
 mod route;
+mod top;
 mod value;
 
 use library::Libraries;
@@ -36,8 +40,10 @@ const USAGE: &str = "usage: rdmacm-info [--json] [COMMAND]
   route ADDRESS      which device, port and GID would carry a connection, and why not
   ping ADDRESS       connect time, latency and throughput to `rdmacm-info serve` there
   serve [ADDRESS]    echo for ping, over rsockets on the port and over ids on the next one
+  top [PID]          what a process counts that runs with RDMACM_STATS=1; which ones do
 
   -p, --port PORT    for route, ping and serve (7471)
+  --once             for top: one table
   --json             print JSON
   -h, --help; -V, --version
 ";
@@ -49,6 +55,7 @@ enum Command {
     Route(String),
     Ping(String),
     Serve(Option<String>),
+    Top(Option<u32>),
     Help,
     Version,
 }
@@ -57,16 +64,18 @@ struct Options {
     command: Command,
     port: u16,
     as_json: bool,
+    once: bool,
 }
 
 /// What the command line asks for, or what is wrong with it.
 fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false };
+    let mut options = Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false, once: false };
     let mut plain = Vec::new();
     let mut words = words;
     while let Some(word) = words.next() {
         match word.as_str() {
             "--json" => options.as_json = true,
+            "--once" => options.once = true,
             "-c" | "--config" => options.command = Command::Config,
             "-h" | "--help" => options.command = Command::Help,
             "-V" | "--version" => options.command = Command::Version,
@@ -86,6 +95,11 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
             ("route", Some(address)) => Command::Route(address),
             ("ping", Some(address)) => Command::Ping(address),
             ("serve", address) => Command::Serve(address),
+            ("top", None) => Command::Top(None),
+            ("top", Some(process)) => match process.parse() {
+                Ok(process) => Command::Top(Some(process)),
+                Err(_) => return Err(format!("{process}: top needs the number of a process")),
+            },
             ("route" | "ping", None) => return Err(format!("{command} needs an address")),
             ("check", Some(more)) => return Err(format!("{more}: check takes no argument")),
             _ => return Err(format!("unknown command {command}")),
@@ -100,6 +114,8 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
 fn run(options: &Options) -> Result<(Value, bool), String> {
     let libraries = Libraries::open();
     Ok(match &options.command {
+        // Printed by `main`.
+        Command::Top(_) => (Value::from(true), true),
         Command::Help => (USAGE.trim_end().into(), true),
         Command::Version => (format!("rdmacm-info {}", env!("CARGO_PKG_VERSION")).into(), true),
         Command::Overview => (overview::overview(&libraries), true),
@@ -124,6 +140,17 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Command::Top(process) = options.command {
+        // It prints by itself, and needs no library.
+        let shape = top::Shape { once: options.once, as_json: options.as_json };
+        return match top::top(process, shape) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(problem) => {
+                eprintln!("rdmacm-info: {problem}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     match run(&options) {
         Ok((value, is_fine)) => {
             // Whoever reads may have gone.
@@ -152,7 +179,8 @@ mod tests {
         assert_eq!(of("ping 10.0.0.1 -p 9"), Ok((9, false)));
         assert!(matches!(parsed("-c").map(|all| all.command), Ok(Command::Config)));
         assert!(matches!(parsed("serve").map(|all| all.command), Ok(Command::Serve(None))));
-        for wrong in ["route", "ping", "check 1", "ping a b", "-p", "-p 0 check", "--no", "dance"] {
+        assert!(matches!(parsed("top 7 --once").map(|all| all.command), Ok(Command::Top(Some(7)))));
+        for wrong in ["top x", "top 1 2", "route", "ping", "check 1", "ping a b", "-p", "-p 0 check", "--no", "dance"] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -11,6 +11,7 @@ use super::wait::source::Source;
 use crate::types::SocketAddress;
 use alloc::vec::Vec;
 use base::arc::Arc;
+use base::counters::{Live, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use base::fd::RawFd;
@@ -24,6 +25,7 @@ use libc::{
 pub(crate) struct Socket {
     /// Not being closed.
     is_open: AtomicBool,
+    counted: Live,
     kind: Kind,
 }
 
@@ -56,7 +58,11 @@ impl Kind {
 
 impl Socket {
     pub(super) fn new(kind: Kind) -> Socket {
-        Socket { is_open: AtomicBool::new(true), kind }
+        let counted = Live::of(layout::RSOCKETS_NOW);
+        if !matches!(kind, Kind::Set(_)) {
+            counted.begin(layout::RSOCKETS_OPENED);
+        }
+        Socket { is_open: AtomicBool::new(true), counted, kind }
     }
 
     #[inline]
@@ -70,6 +76,7 @@ impl Socket {
     }
 
     pub(super) fn close(&self) {
+        self.counted.end();
         self.kind.close();
     }
 
@@ -92,6 +99,7 @@ impl Socket {
     pub(super) fn abandon_number(socket: Arc<Socket>) {
         // What it had of the device may be gone as well, with other numbers that the program has
         // closed.
+        socket.counted.end();
         core::mem::forget(socket);
     }
 

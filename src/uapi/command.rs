@@ -8,6 +8,7 @@
 
 use super::abi;
 use crate::types::RDMA_CM_EVENT_USER;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result, preserve_errno};
 use base::fd::RawFd;
 use base::log;
@@ -193,6 +194,16 @@ fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
         // The kernel takes a command whole or fails; anything else means that no answer was
         // written.
         Ok(_) => Err(Errno::ENODATA),
-        Err(_) => Err(Errno::last()),
+        Err(_) => Err(refused(Errno::last())),
     }
+}
+
+/// A channel that does not block may have no event, and a signal may come: that is no failure.
+#[cold]
+#[inline(never)]
+fn refused(error: Errno) -> Errno {
+    if !matches!(error, Errno::EAGAIN | Errno::EINTR) {
+        count(|words| words.error(layout::COMMANDS_FAILED, error));
+    }
+    error
 }

@@ -46,6 +46,11 @@ pub fn count(what: impl FnOnce(&Words)) {
     }
 }
 
+#[must_use]
+pub fn is_on() -> bool {
+    !PAGE.load(Ordering::Relaxed).is_null()
+}
+
 #[cold]
 #[inline(never)]
 fn out_of_line(words: &Words, what: impl FnOnce(&Words)) {

@@ -10,7 +10,7 @@
 use super::guard::Inside;
 use super::original;
 use alloc::vec::Vec;
-use base::log;
+use base::{counters, log};
 use base::memory::{try_format, try_push};
 use base::once::OnceLock;
 use base::settings;
@@ -145,7 +145,7 @@ impl Config {
 
     /// Whether the ways of sockets are reported, also of those that the kernel carries.
     pub(crate) fn reports(&self) -> bool {
-        self.stats || log::enabled(log::Part::Preload, log::Level::Warn)
+        self.stats || counters::is_on() || log::enabled(log::Part::Preload, log::Level::Warn)
     }
 
     /// Whether this library handles a socket of that kind.

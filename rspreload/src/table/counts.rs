@@ -9,6 +9,7 @@
 
 use super::decision::Described;
 use crate::sys::{config, original};
+use base::counters::{count, layout};
 use base::memory::try_format;
 use base::once::Once;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -38,13 +39,14 @@ impl Counts {
     /// Counts the result of a call unless it failed.
     pub(crate) fn count(&self, direction: Direction, by_rdma: bool, result: isize) {
         let Ok(bytes) = u64::try_from(result) else { return };
-        let counter = match (direction, by_rdma) {
-            (Direction::In, true) => &self.rdma_in,
-            (Direction::In, false) => &self.tcp_in,
-            (Direction::Out, true) => &self.rdma_out,
-            (Direction::Out, false) => &self.tcp_out,
+        let (counter, of_process) = match (direction, by_rdma) {
+            (Direction::In, true) => (&self.rdma_in, layout::PRELOAD_RDMA_IN),
+            (Direction::In, false) => (&self.tcp_in, layout::PRELOAD_KERNEL_IN),
+            (Direction::Out, true) => (&self.rdma_out, layout::PRELOAD_RDMA_OUT),
+            (Direction::Out, false) => (&self.tcp_out, layout::PRELOAD_KERNEL_OUT),
         };
         counter.fetch_add(bytes, Ordering::Relaxed);
+        count(|words| words.add(of_process, bytes));
     }
 
     /// Adds the counts to those of the socket that carries the connection on, which reports them.

@@ -3,6 +3,8 @@
 //! Which way a socket went, and why: text for RS_STATS and RDMACM_LOG.
 
 use crate::sys::address::Address;
+use base::counters::layout::*;
+use base::counters::{Words, count};
 use base::errno::Errno;
 use core::fmt::{self, Display, Formatter};
 use core::net::SocketAddr;
@@ -46,6 +48,26 @@ impl Reason {
     pub(crate) fn of_attempt(error: Errno) -> Reason {
         if error == Errno::ETIMEDOUT { Reason::NoAnswer } else { Reason::Refused(error) }
     }
+
+    fn count(self, words: &Words) {
+        let counter = match self {
+            Reason::NoDevice => PRELOAD_NO_DEVICE,
+            Reason::Loopback => PRELOAD_LOOPBACK,
+            Reason::Multicast => PRELOAD_MULTICAST,
+            Reason::SilentHost => PRELOAD_SILENT_HOST,
+            Reason::Refused(error) => return words.error(PRELOAD_REFUSED, error),
+            Reason::NoAnswer => PRELOAD_NO_ANSWER,
+            Reason::Configuration => PRELOAD_CONFIGURATION,
+            Reason::Option(_) => PRELOAD_OPTION,
+            Reason::Service(_) => PRELOAD_SERVICE,
+            Reason::Unavailable(error) => return words.error(PRELOAD_UNAVAILABLE, error),
+            Reason::Client => PRELOAD_CLIENT,
+            Reason::HandedOver => PRELOAD_HANDED_OVER,
+            Reason::PortInUse => PRELOAD_PORT_IN_USE,
+            Reason::NotAccepted => PRELOAD_NOT_ACCEPTED,
+        };
+        words.add(counter, 1);
+    }
 }
 
 impl Display for Reason {
@@ -78,6 +100,23 @@ pub(crate) enum Way {
     Kernel(Reason),
     /// Neither: RDMA is required.
     Failed(Reason),
+}
+
+impl Way {
+    /// In the counters of the process (`RDMACM_STATS`).
+    pub(crate) fn count(self) {
+        count(|words| match self {
+            Way::Rdma => words.add(PRELOAD_RDMA, 1),
+            Way::Kernel(reason) => {
+                words.add(PRELOAD_KERNEL, 1);
+                reason.count(words);
+            }
+            Way::Failed(reason) => {
+                words.add(PRELOAD_FAILED, 1);
+                reason.count(words);
+            }
+        });
+    }
 }
 
 /// The address that a decision is about.

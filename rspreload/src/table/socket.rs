@@ -199,6 +199,7 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 impl Socket {
     /// `kind` may have the flags of socket(2).
     pub(crate) fn new(family: c_int, kind: c_int, mode: Mode) -> Result<Arc<Socket>> {
+        base::counters::check();
         Arc::try_new(Socket {
             family,
             kind: kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC),
@@ -319,6 +320,7 @@ impl Socket {
     pub(crate) fn decided(&self, way: Way, place: Place) {
         let decision = Some(Decision { way, place });
         if core::mem::replace(&mut self.state.lock().decision, decision) != decision {
+            way.count();
             match way {
                 Way::Rdma => log!(Info, "socket: {}", self.described()),
                 Way::Kernel(_) | Way::Failed(_) => log!(Warn, "socket: {}", self.described()),

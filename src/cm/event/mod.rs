@@ -8,8 +8,10 @@
 //! | `process` | rdma_get_cm_event |
 //! | `write` | rdma_write_cm_event |
 //! | `reason` | events in the log |
+//! | `count` | events in the counters |
 //! | `describe` | rdma_event_str |
 
+mod count;
 mod describe;
 mod process;
 mod reason;

@@ -2,6 +2,7 @@
 
 //! Fetches events from the kernel and does the library's part of each.
 
+use super::count;
 use super::reason;
 use crate::cm::channel::DeviceFile;
 use crate::cm::conn;
@@ -30,6 +31,7 @@ pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> 
             event.begin(owner.id.as_c(), reported.event, reported.status as i32);
             if process(&owner, &reported, &mut event).is_some() {
                 reason::report(&owner.id, &event);
+                count::event(&owner.id, &event);
                 probe!(rdmacm, event, event.id(), event.event(), event.status());
                 if ends_connect(event.event()) {
                     probe!(rdmacm, connect__done, event.id(), event.event(), event.status());

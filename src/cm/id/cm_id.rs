@@ -16,6 +16,7 @@ use crate::cm::id_table::{Hold, Key, Table};
 use crate::types::{SocketAddress, port_of, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain, QueuePair};
 use base::arc::Arc;
+use base::counters::Live;
 use base::errno::{Errno, Result};
 use base::fail;
 use base::fd::RawFd;
@@ -46,6 +47,9 @@ pub(crate) struct Id {
     pub(super) acknowledgements: Acknowledgements,
     pub(super) pins: Pins,
     pub(super) state: Mutex<IdState>,
+    pub(super) counted: Live,
+    /// Its queue pair.
+    pub(crate) counted_queue_pair: Live,
 }
 
 const _: () = assert!(offset_of!(Id, public) == 0);

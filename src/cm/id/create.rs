@@ -16,6 +16,7 @@ use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, r
 use crate::uapi::{self, abi};
 use alloc::boxed::Box;
 use base::arc::Arc;
+use base::counters::{Live, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use base::lock::Mutex;
@@ -65,6 +66,7 @@ pub(crate) fn create(
     match made {
         Ok(answer) => {
             id.handle.store(answer.id, Ordering::Relaxed);
+            id.counted.begin(layout::IDS_MADE);
             probe!(rdmacm, id__create, id.as_c(), port_space);
             Ok(id)
         }
@@ -96,6 +98,7 @@ pub(crate) fn child_of(listener: &Id, handle: u32) -> Result<&'static Id> {
         listener.qp_type(),
     )?;
     child.handle.store(handle, Ordering::Relaxed);
+    child.counted.begin(layout::IDS_MADE);
     let uses_ib_addresses = listener.with(|state| state.uses_ib_addresses);
     child.with(|state| {
         state.is_child = true;
@@ -131,6 +134,8 @@ fn allocate(
         (&raw mut (*place).acknowledgements).write(Acknowledgements::default());
         (&raw mut (*place).pins).write(Pins::default());
         (&raw mut (*place).state).write(Mutex::new(IdState::default()));
+        (&raw mut (*place).counted).write(Live::of(layout::IDS_NOW));
+        (&raw mut (*place).counted_queue_pair).write(Live::of(layout::QUEUE_PAIRS_NOW));
         Box::leak(room.assume_init())
     };
     // SAFETY: leaked, and freed only after its key is retired.

@@ -10,6 +10,7 @@
 use super::transition;
 use crate::cm::id::Id;
 use crate::verbs::{CompletionChannel, CompletionQueue, ProtectionDomain, QueuePair};
+use base::counters::layout::QUEUE_PAIRS_MADE;
 use base::errno::{Errno, Result};
 use base::{because, fail};
 use core::mem::MaybeUninit;
@@ -125,6 +126,7 @@ pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_qp_init_attr_ex) ->
         public.pd = pd.as_ptr();
     });
     id.set_queue_pair(queue_pair);
+    id.counted_queue_pair.begin(QUEUE_PAIRS_MADE);
     Ok(())
 }
 
@@ -174,6 +176,7 @@ pub(crate) fn destroy(id: &Id) -> Result<()> {
     let Some(queue_pair) = id.take_queue_pair() else { return Ok(()) };
     // SAFETY: taken out of the id; no other thread uses it any more.
     let destroyed = unsafe { queue_pair.destroy() };
+    id.counted_queue_pair.end();
     id.with(|state| state.made_queue_pair = false);
     destroy_completion_queues(id);
     destroyed

@@ -6,7 +6,7 @@
 use super::lookup::Lookup;
 use super::packet::{self, PacketKind, SLOT, UdpHeader};
 use super::peers::key;
-use super::state::{Datagram, DatagramState, Queued};
+use super::state::{Datagram, DatagramState, Queued, came_in};
 use crate::rsocket::service::Handler;
 use crate::types::SocketAddress;
 use alloc::vec::Vec;
@@ -164,6 +164,7 @@ impl DatagramState {
         let control = try_copy(control).unwrap_or_default();
         bytes.extend_from_slice(data);
         self.held += cost;
+        came_in(data.len());
         self.queue.push_back(Queued::Packet { bytes, from: *from, control });
         self.wake();
     }

@@ -16,6 +16,7 @@ use crate::verbs::{AddressHandle, ProtectionDomain};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use base::arc::Arc;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::fd::RawFd;
 use base::lock::Mutex;
@@ -77,6 +78,14 @@ pub(super) struct DatagramState {
     pub(super) waiters: Waiters,
 }
 
+/// A datagram for the program, in the counters.
+pub(super) fn came_in(bytes: usize) {
+    count(|words| {
+        words.add(layout::MESSAGES_IN, 1);
+        words.add(layout::BYTES_IN, bytes as u64);
+    });
+}
+
 impl DatagramState {
     pub(super) fn new(family: c_int, nonblock: bool) -> DatagramState {
         let config = config::get();
@@ -123,6 +132,7 @@ impl DatagramState {
                 });
                 let wanted = wanted.filter(|_| queue.try_reserve(1).is_ok());
                 if let Some((from, skip)) = wanted {
+                    came_in(received.length - skip);
                     queue.push_back(Queued::InSlot { port: index, received, skip, from });
                 }
                 wanted.is_some()

@@ -15,6 +15,7 @@ use crate::rsocket::wait::Blocking;
 use crate::rsocket::wait::blocking::wait_for;
 use crate::types::SocketAddress;
 use alloc::vec::Vec;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::lock::was_left_locked;
 use base::time::Instant;
@@ -157,6 +158,10 @@ impl Datagram {
         if !posted {
             self.send_by_udp(buffers, &local, &to)?;
         }
+        count(|words| {
+            words.add(layout::MESSAGES_OUT, 1);
+            words.add(layout::BYTES_OUT, length as u64);
+        });
         Ok(())
     }
 

@@ -7,6 +7,7 @@
 //! those which nobody needs are the oldest.
 
 use alloc::vec::Vec;
+use base::counters::{count, layout};
 
 /// How much a store keeps.
 #[derive(Clone, Copy)]
@@ -51,6 +52,10 @@ impl<T> Store<T> {
         }
         self.bytes += bytes;
         self.kept.push(part);
+        count(|words| {
+            words.rise(layout::POOLED, 1);
+            words.rise(layout::POOLED_BYTES, bytes as u64);
+        });
         None
     }
 
@@ -89,6 +94,10 @@ impl<T> Store<T> {
         }
         let kept = self.kept.remove(index);
         self.bytes -= kept.bytes;
+        count(|words| {
+            words.fall(layout::POOLED, 1);
+            words.fall(layout::POOLED_BYTES, kept.bytes as u64);
+        });
         self.unused = self.unused.min(self.kept.len());
         Some(kept.part)
     }

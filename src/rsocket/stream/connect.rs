@@ -9,6 +9,7 @@ use crate::cm::id::CmEvent;
 use crate::cm::option;
 use crate::rsocket::wire::{CONNECTION_DATA_SIZE, ConnectionData, IB_HEADER_SIZE};
 use crate::types::*;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::memory::try_copy;
 use base::{because, fail, log};
@@ -190,6 +191,7 @@ impl Stream {
         };
         log!(Info, "rsocket {}{}: connected", state.fd, Names(&state));
         probe!(rdmacm, rsocket__connect__done, state.fd, 0);
+        count(|words| words.add(layout::RSOCKETS_CONNECTED, 1));
         state.wake();
         drop(state);
         self.start_keep_alive();

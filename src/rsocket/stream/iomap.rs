@@ -13,6 +13,7 @@ use crate::rsocket::flow::MAX_TRANSFER;
 use crate::rsocket::memory::buffers::Buffers;
 use crate::rsocket::wire::{IOMAP_ENTRY_SIZE, IomapEntry, Segment};
 use crate::verbs::{LOCAL, MemoryRegion, REMOTE_WRITE};
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use libc::{PROT_WRITE, c_int, c_void};
@@ -200,6 +201,7 @@ impl StreamState {
         if let Err(error) = link.endpoint.post_direct((from, bytes), wr_id, (address, key)) {
             return Err(self.end_with(error));
         }
+        count(|words| words.add(layout::BYTES_OUT, bytes.into()));
         Ok(bytes as usize)
     }
 }

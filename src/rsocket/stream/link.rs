@@ -10,6 +10,7 @@ use crate::rsocket::service;
 use crate::rsocket::wait::event_queue::BATCH;
 use crate::rsocket::wire::{ConnectionData, StreamMessage};
 use crate::verbs::{Completion, Found, Room};
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use rdma_sys::ibv_wc_status;
@@ -121,6 +122,13 @@ impl Link {
         let mut room = Room::new();
         let mut found = first;
         loop {
+            count(|words| {
+                words.add(layout::COMPLETIONS, found.len() as u64);
+                for bytes in found.completions().filter_map(|completion| self.data_in(&completion)) {
+                    words.add(layout::MESSAGES_IN, 1);
+                    words.add(layout::BYTES_IN, bytes.into());
+                }
+            });
             found.completions().for_each(|completion| self.completed(&completion));
             if found.len() < BATCH {
                 break;
@@ -160,6 +168,20 @@ impl Link {
         match WrId::decode(completion.id) {
             WrId::Receive(slot) if completion.is_success() => self.received(completion, slot),
             _ => self.sent(completion.id, completion.status),
+        }
+    }
+
+    /// Bytes of a data message, for the counters.
+    fn data_in(&self, completion: &Completion) -> Option<u32> {
+        let WrId::Receive(slot) = WrId::decode(completion.id) else { return None };
+        if !completion.is_success() {
+            return None;
+        }
+        let raw =
+            completion.immediate.or_else(|| self.endpoint.message_in(slot, completion.length))?;
+        match StreamMessage::decode(raw) {
+            StreamMessage::Data(bytes) => Some(bytes),
+            _ => None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::rsocket::wire::{ConnectionData, IB_HEADER_SIZE};
 use crate::types::*;
 use base::arc::{Arc, Weak};
 use base::deadline::Deadline;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::time::Instant;
 use base::{because, fail, log};
@@ -345,6 +346,7 @@ impl Stream {
             state.phase = Phase::Connected;
             log!(Info, "rsocket {}{}: accepted", state.fd, Names(&state));
             probe!(rdmacm, rsocket__accept, state.fd);
+            count(|words| words.add(layout::RSOCKETS_ACCEPTED, 1));
         }
         let listener = self.take_listener();
         let is_queued = listener.as_ref().is_some_and(|listener| {

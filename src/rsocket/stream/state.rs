@@ -19,6 +19,7 @@ use crate::types::{RDMA_OPTION_ID, SocketAddress};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use base::arc::{Arc, Weak};
+use base::counters::{count, layout};
 use base::deadline::Deadline;
 use base::errno::{Errno, Result};
 use base::fd::RawFd;
@@ -194,6 +195,7 @@ impl StreamState {
             self.failure_reported = true;
             self.error.get_or_insert(reason);
             probe!(rdmacm, rsocket__lost, self.fd, reason.raw());
+            count(|words| words.error(layout::RSOCKETS_LOST, reason));
             because!(
                 reason,
                 "rsocket {}{}: the connection is lost, the peer has not closed it: its program ended, or \
@@ -221,6 +223,7 @@ impl StreamState {
     pub(super) fn fail(&mut self, error: Errno) {
         log!(Info, "rsocket {}: no connection: {error}", self.fd);
         probe!(rdmacm, rsocket__connect__done, self.fd, error.raw());
+        count(|words| words.error(layout::RSOCKETS_FAILED, error));
         self.phase = Phase::Failed;
         self.error.get_or_insert(error);
         self.wake();

@@ -12,6 +12,7 @@ use super::link::{Link, PeerState};
 use super::state::{Phase, Stream, StreamState};
 use crate::rsocket::flow::MAX_TRANSFER;
 use crate::rsocket::memory::buffers::Buffers;
+use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use libc::{MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
@@ -283,7 +284,13 @@ impl StreamState {
             }
         };
         match posted {
-            Ok(()) => Ok(true),
+            Ok(()) => {
+                count(|words| {
+                    words.add(layout::MESSAGES_OUT, 1);
+                    words.add(layout::BYTES_OUT, bytes.into());
+                });
+                Ok(true)
+            }
             Err(error) => Err(self.end_with(error)),
         }
     }

@@ -6,6 +6,7 @@ use super::busy_poll::BusyPoll;
 use super::source::{Identity, Registration, Source, Waiter};
 use super::waker::Borrowed;
 use base::arc::Arc;
+use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
 use base::errno::{Errno, Result};
 use base::signal::restarts_after_signal;
@@ -43,6 +44,7 @@ pub(crate) fn wait_on<R>(
     timeout: Option<Duration>,
     mut attempt: impl FnMut() -> Option<Result<R>>,
 ) -> Result<R> {
+    count(|words| words.add(layout::WAITS, 1));
     let deadline = Timeout::from(timeout).begin();
     let busy_poll = BusyPoll::start();
     while busy_poll.goes_on() {
@@ -82,6 +84,7 @@ pub(crate) fn sleep_until<R>(
         }
         let ready = |fd| pollfd { fd, events: POLLIN, revents: 0 };
         let mut fds = [ready(waker.fd()), ready(events)];
+        count(|words| words.add(layout::SLEEPS, 1));
         match poll_until(&mut fds, deadline) {
             Ok(0) => break Err(Errno::EAGAIN),
             Ok(_) => {}

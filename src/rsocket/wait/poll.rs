@@ -16,6 +16,7 @@ use super::source::{Identity, Pollable, Registration, Waiter};
 use super::waker::{Borrowed, Waker};
 use alloc::vec::Vec;
 use base::arc::Arc;
+use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
 use base::errno::{Errno, Result};
 use libc::{POLLIN, pollfd};
@@ -71,6 +72,7 @@ fn poll_on<S: Pollable>(fds: &mut [pollfd], timeout: Timeout) -> Result<usize> {
     if ready > 0 || deadline.has_passed() {
         return Ok(ready);
     }
+    count(|words| words.add(layout::WAITS, 1));
     let busy_poll = BusyPoll::start();
     while busy_poll.goes_on() {
         let ready = poll_once(fds, &descriptors)?;
@@ -169,6 +171,7 @@ fn sleep<S: Pollable>(
         if ready > 0 || deadline.has_passed() {
             return Ok(ready);
         }
+        count(|words| words.add(layout::SLEEPS, 1));
         if poll_until(&mut watched, deadline)? == 0 {
             // What has completed without its event being there yet counts.
             return poll_once(fds, descriptors);

@@ -17,6 +17,7 @@ use super::set::Set;
 use super::source::Pollable;
 use alloc::vec::Vec;
 use base::arc::{Arc, Weak};
+use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
 use base::errno::Result;
 use base::fd::RawFd;
@@ -138,6 +139,7 @@ impl<S: Pollable> PollCache<S> {
         }
         let deadline = timeout.begin();
         let busy_poll = BusyPoll::start();
+        let mut has_slept = false;
         loop {
             if !self.is_current() {
                 self.forget();
@@ -152,6 +154,14 @@ impl<S: Pollable> PollCache<S> {
             let sleeps = found == 0;
             // What only the kernel knows; without a sleep if there is something to report already.
             let until = if sleeps { deadline } else { Deadline::Now };
+            if sleeps {
+                count(|words| {
+                    if deadline != Deadline::Now {
+                        words.add(layout::SLEEPS, 1);
+                        words.add(layout::WAITS, (!core::mem::replace(&mut has_slept, true)).into());
+                    }
+                });
+            }
             match poll_until(&mut self.watched, until).and_then(|_| self.report_kernel(&set, fds)) {
                 Ok(more) => found += more,
                 Err(_) if found > 0 => {}

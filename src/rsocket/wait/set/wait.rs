@@ -7,6 +7,7 @@ use super::ready_list::Verdict;
 use super::state::{Interest, Member, READY, Set, event_of_bits, fd_of, is_ordinary};
 use crate::rsocket::wait::source::Pollable;
 use base::arc::Arc;
+use base::counters::{self, layout};
 use base::deadline::{Deadline, Timeout};
 use base::errno::{Errno, Result};
 use base::fail;
@@ -144,6 +145,12 @@ impl<S: Pollable> Set<S> {
     /// Waits in the kernel; events of ordinary descriptors come out, those of rsockets go to the
     /// list, which is to be visited afterwards.
     fn kernel_events(&self, events: &mut [epoll_event], mut until: Deadline) -> Result<usize> {
+        counters::count(|words| {
+            if until != Deadline::Now {
+                words.add(layout::WAITS, 1);
+                words.add(layout::SLEEPS, 1);
+            }
+        });
         let mut found = 0;
         while found < events.len() {
             let mut batch = [NOTHING; BATCH];

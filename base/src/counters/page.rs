@@ -46,6 +46,7 @@ pub fn count(what: impl FnOnce(&Words)) {
     }
 }
 
+#[inline(always)]
 #[must_use]
 pub fn is_on() -> bool {
     !PAGE.load(Ordering::Relaxed).is_null()

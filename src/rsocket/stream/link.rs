@@ -10,7 +10,7 @@ use crate::rsocket::service;
 use crate::rsocket::wait::event_queue::BATCH;
 use crate::rsocket::wire::{ConnectionData, StreamMessage};
 use crate::verbs::{Completion, Found, Room};
-use base::counters::{count, layout};
+use base::counters::{self, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use rdma_sys::ibv_wc_status;
@@ -121,14 +121,10 @@ impl Link {
         let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize / BATCH;
         let mut room = Room::new();
         let mut found = first;
+        if counters::is_on() {
+            self.count(found);
+        }
         loop {
-            count(|words| {
-                words.add(layout::COMPLETIONS, found.len() as u64);
-                for bytes in found.completions().filter_map(|completion| self.data_in(&completion)) {
-                    words.add(layout::MESSAGES_IN, 1);
-                    words.add(layout::BYTES_IN, bytes.into());
-                }
-            });
             found.completions().for_each(|completion| self.completed(&completion));
             if found.len() < BATCH {
                 break;
@@ -139,6 +135,7 @@ impl Link {
             }
             left -= 1;
             found = self.poll(&mut room);
+            self.count(found);
         }
         if let Some(message) = self.unsent_end {
             self.send_end(message);
@@ -169,6 +166,18 @@ impl Link {
             WrId::Receive(slot) if completion.is_success() => self.received(completion, slot),
             _ => self.sent(completion.id, completion.status),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn count(&self, found: Found<'_>) {
+        counters::count(|words| {
+            words.add(layout::COMPLETIONS, found.len() as u64);
+            for bytes in found.completions().filter_map(|completion| self.data_in(&completion)) {
+                words.add(layout::MESSAGES_IN, 1);
+                words.add(layout::BYTES_IN, bytes.into());
+            }
+        });
     }
 
     /// Bytes of a data message, for the counters.

@@ -268,6 +268,10 @@ impl StreamState {
         if bytes == 0 {
             return Ok(false);
         }
+        count(move |words| {
+            words.add(layout::MESSAGES_OUT, 1);
+            words.add(layout::BYTES_OUT, bytes.into());
+        });
         let inline = bytes <= link.endpoint.inline();
         let posted = match inline.then(|| buffers.together(bytes as usize)).flatten() {
             Some(from) => {
@@ -284,13 +288,7 @@ impl StreamState {
             }
         };
         match posted {
-            Ok(()) => {
-                count(|words| {
-                    words.add(layout::MESSAGES_OUT, 1);
-                    words.add(layout::BYTES_OUT, bytes.into());
-                });
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(error) => Err(self.end_with(error)),
         }
     }

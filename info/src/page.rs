@@ -136,6 +136,20 @@ impl Counters {
     }
 }
 
+impl Counter {
+    pub(crate) fn is_of(&self, group: &str) -> bool {
+        self.name.split_once('.').is_some_and(|(own, _)| own == group)
+    }
+
+    pub(crate) fn is_zero(&self) -> bool {
+        match &self.count {
+            Count::Total(value) => *value == 0,
+            Count::Gauge(value) => *value <= 0,
+            Count::Series(series) => series.is_empty(),
+        }
+    }
+}
+
 impl Count {
     fn add(&mut self, other: Count) {
         match (self, other) {

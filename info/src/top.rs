@@ -110,12 +110,14 @@ fn table(
         let rate = rate.map(|rate| format!("{rate:>14.1}/s")).unwrap_or_default();
         let _ = writeln!(out, "{group_of}  {name:<44} {value:>16}{rate}");
     };
+    let is_used = |group: &str| now.all.iter().any(|counter| counter.is_of(group) && !counter.is_zero());
     for counter in &now.all {
         let (own, name) = counter.name.split_once('.').unwrap_or(("", &counter.name));
         let head = if own == group { String::new() } else { format!("{own}\n") };
         let last = earlier(before, &counter.name);
         match &counter.count {
             Count::Total(0) => continue,
+            Count::Gauge(_) if !is_used(own) => continue,
             Count::Series(series) if series.is_empty() => continue,
             // Objects of a parent, or from before the program closed all descriptors.
             Count::Gauge(value) => line(&head, name, (*value).max(0).to_string(), None),

@@ -4,12 +4,16 @@ _rdmacm_info() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case $before in
     -p | --port) return ;;
+    top)
+      mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
+      return
+      ;;
     route | ping)
       mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
       return
       ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W \
-    "check route ping serve -c --config -p --port --json -h --help -V --version" -- "$word")
+    "check route ping serve top -c --config -p --port --once --json -h --help -V --version" -- "$word")
 }
 complete -F _rdmacm_info rdmacm-info

@@ -69,7 +69,8 @@ struct Options {
 
 /// What the command line asks for, or what is wrong with it.
 fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false, once: false };
+    let mut options =
+        Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false, once: false };
     let mut plain = Vec::new();
     let mut words = words;
     while let Some(word) = words.next() {
@@ -180,7 +181,18 @@ mod tests {
         assert!(matches!(parsed("-c").map(|all| all.command), Ok(Command::Config)));
         assert!(matches!(parsed("serve").map(|all| all.command), Ok(Command::Serve(None))));
         assert!(matches!(parsed("top 7 --once").map(|all| all.command), Ok(Command::Top(Some(7)))));
-        for wrong in ["top x", "top 1 2", "route", "ping", "check 1", "ping a b", "-p", "-p 0 check", "--no", "dance"] {
+        for wrong in [
+            "top x",
+            "top 1 2",
+            "route",
+            "ping",
+            "check 1",
+            "ping a b",
+            "-p",
+            "-p 0 check",
+            "--no",
+            "dance",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -50,7 +50,9 @@ fn read(process: u32) -> Result<Counters, Failure> {
     let problem = match page::of_process(process) {
         Ok(Some(counters)) => return Ok(counters),
         Ok(None) => format!("process {process} does not count: start it with RDMACM_STATS=1"),
-        Err(error) if error.kind() == ErrorKind::NotFound => format!("there is no process {process}"),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            format!("there is no process {process}")
+        }
         Err(error) if error.kind() == ErrorKind::PermissionDenied => format!(
             "process {process} may not be looked at: it is another user's, or has more rights than \
              its user"
@@ -110,7 +112,8 @@ fn table(
         let rate = rate.map(|rate| format!("{rate:>14.1}/s")).unwrap_or_default();
         let _ = writeln!(out, "{group_of}  {name:<44} {value:>16}{rate}");
     };
-    let is_used = |group: &str| now.all.iter().any(|counter| counter.is_of(group) && !counter.is_zero());
+    let is_used =
+        |group: &str| now.all.iter().any(|counter| counter.is_of(group) && !counter.is_zero());
     for counter in &now.all {
         let (own, name) = counter.name.split_once('.').unwrap_or(("", &counter.name));
         let head = if own == group { String::new() } else { format!("{own}\n") };
@@ -137,7 +140,8 @@ fn table(
                         }
                         _ => None,
                     };
-                    let rate = before.map(|_| value.saturating_sub(last.unwrap_or(0)) as f64 / span);
+                    let rate =
+                        before.map(|_| value.saturating_sub(last.unwrap_or(0)) as f64 / span);
                     let head = if index == 0 { head.as_str() } else { "" };
                     line(head, &format!("{name} {label}"), value.to_string(), rate);
                 }

@@ -237,7 +237,8 @@ mod tests {
             let word = of_event(kind).map_or(0, |counter| counter.0);
             let offset = (WORDS_AT + word as usize * 8) as u32;
             let entry = ENTRIES.iter().find(|entry| entry.offset == offset);
-            entry.map(|entry| String::from_utf8_lossy(&entry.name).trim_end_matches('\0').to_owned())
+            entry
+                .map(|entry| String::from_utf8_lossy(&entry.name).trim_end_matches('\0').to_owned())
         };
         assert_eq!(name(0).as_deref(), Some("events.ADDR_RESOLVED"));
         assert_eq!(name(8).as_deref(), Some("events.REJECTED"));

@@ -19,5 +19,5 @@ mod live;
 mod page;
 
 pub use live::Live;
-pub use page::{Words, check, count, is_on, start};
 pub(crate) use page::in_child;
+pub use page::{Words, check, count, is_on, start};

@@ -132,9 +132,8 @@ fn begin(of: Option<&Words>) -> Result<(RawFd, *mut Words)> {
 
 fn create() -> Result<usize> {
     let flags = (libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING) as usize;
-    let named = |flags| {
-        call(libc::SYS_memfd_create, [FILE.as_ptr().expose_provenance(), flags, 0, 0])
-    };
+    let named =
+        |flags| call(libc::SYS_memfd_create, [FILE.as_ptr().expose_provenance(), flags, 0, 0]);
     // Kernels before 6.3 do not know the flag; later ones may insist on it.
     named(flags | MFD_NOEXEC_SEAL).or_else(|_| named(flags))
 }
@@ -148,12 +147,13 @@ fn fill(fd: usize, of: Option<&Words>) -> Result<()> {
     let header = Header::of(process, since);
     call(libc::SYS_fchmod, [fd, 0o600, 0, 0])?;
     call(libc::SYS_ftruncate, [fd, PAGE_SIZE, 0, 0])?;
-    let put = |from: *const c_void, size: usize, at: usize| {
-        match call(libc::SYS_pwrite64, [fd, from.expose_provenance(), size, at]) {
-            Ok(count) if count == size => Ok(()),
-            Ok(_) => Err(Errno::ENOSPC),
-            Err(error) => Err(error),
-        }
+    let put = |from: *const c_void, size: usize, at: usize| match call(
+        libc::SYS_pwrite64,
+        [fd, from.expose_provenance(), size, at],
+    ) {
+        Ok(count) if count == size => Ok(()),
+        Ok(_) => Err(Errno::ENOSPC),
+        Err(error) => Err(error),
     };
     if let Some(words) = of {
         put(ptr::from_ref(words).cast(), size_of::<Words>(), WORDS_AT)?;

@@ -10,10 +10,10 @@
 use super::guard::Inside;
 use super::original;
 use alloc::vec::Vec;
-use base::{counters, log};
 use base::memory::{try_format, try_push};
 use base::once::OnceLock;
 use base::settings;
+use base::{counters, log};
 use core::ffi::CStr;
 use core::fmt::Arguments;
 use core::time::Duration;

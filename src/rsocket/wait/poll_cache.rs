@@ -158,7 +158,8 @@ impl<S: Pollable> PollCache<S> {
                 count(|words| {
                     if deadline != Deadline::Now {
                         words.add(layout::SLEEPS, 1);
-                        words.add(layout::WAITS, (!core::mem::replace(&mut has_slept, true)).into());
+                        words
+                            .add(layout::WAITS, (!core::mem::replace(&mut has_slept, true)).into());
                     }
                 });
             }

@@ -2,7 +2,7 @@
 
 //! Levels and parts, and which of them `RDMACM_LOG` asks for.
 
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +47,9 @@ const PARTS: [&str; 5] = ["cm", "verbs", "addrinfo", "rsocket", "preload"];
 const BITS: u32 = 4;
 const MASK: u32 = (1 << BITS) - 1;
 
-/// The level of each part, `BITS` each.
-static WANTED: AtomicU32 = AtomicU32::new(0);
+/// What is asked for, by part and level: a line that nobody wants costs one comparison with memory.
+static WANTED: [[AtomicBool; LEVELS.len()]; PARTS.len()] =
+    [const { [const { AtomicBool::new(false) }; LEVELS.len()] }; PARTS.len()];
 
 impl Level {
     pub(super) fn name(self) -> &'static str {
@@ -98,8 +99,7 @@ const fn contains(text: &[u8], wanted: &[u8]) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn enabled(part: Part, level: Level) -> bool {
-    let shift = BITS * part as u32;
-    WANTED.load(Ordering::Relaxed) & (MASK << shift) >= (level as u32) << shift
+    WANTED[part as usize][level as usize - 1].load(Ordering::Relaxed)
 }
 
 /// What a value of `RDMACM_LOG` asks for, and its first word that means nothing.
@@ -133,9 +133,14 @@ pub(super) fn parse(value: &str) -> (u32, Option<&str>) {
     (if unknown.is_some() && wanted == 0 { every(Level::Warn as u32) } else { wanted }, unknown)
 }
 
-/// Sets what is asked for.
+/// Sets what is asked for: the level of each part, `BITS` each.
 pub(super) fn want(wanted: u32) {
-    WANTED.store(wanted, Ordering::Relaxed);
+    for (part, levels) in (0..).zip(&WANTED) {
+        let most = wanted >> (BITS * part) & MASK;
+        for (level, is_wanted) in (1..).zip(levels) {
+            is_wanted.store(level <= most, Ordering::Relaxed);
+        }
+    }
 }
 
 #[cfg(test)]
@@ -153,6 +158,17 @@ mod tests {
         assert_eq!(parse("yes"), (0x22222, Some("yes")));
         assert_eq!(parse("cm=loud"), (0x22222, Some("cm=loud")));
         assert_eq!(parse("info,rdma=info"), (0x33333, Some("rdma=info")));
+    }
+
+    #[test]
+    fn each_part_has_its_levels() {
+        want(0x00405);
+        let on = |part, level| enabled(part, level);
+        assert!(on(Part::Cm, Level::Trace) && on(Part::Cm, Level::Error));
+        assert!(on(Part::Addrinfo, Level::Debug) && !on(Part::Addrinfo, Level::Trace));
+        assert!(!on(Part::Verbs, Level::Error) && !on(Part::Preload, Level::Error));
+        want(0);
+        assert!(!on(Part::Cm, Level::Error) && !on(Part::Addrinfo, Level::Error));
     }
 
     #[test]

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
 //! Levels and parts, and which of them `RDMACM_LOG` asks for.
+//!
+//! # Safety
+//! What is asked for is written when the library is loaded, before any thread is in it, and read after that.
+#![allow(unsafe_code)]
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::cell::UnsafeCell;
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,9 +51,39 @@ const PARTS: [&str; 5] = ["cm", "verbs", "addrinfo", "rsocket", "preload"];
 const BITS: u32 = 4;
 const MASK: u32 = (1 << BITS) - 1;
 
-/// What is asked for, by part and level: a line that nobody wants costs one comparison with memory.
-static WANTED: [[AtomicBool; LEVELS.len()]; PARTS.len()] =
-    [const { [const { AtomicBool::new(false) }; LEVELS.len()] }; PARTS.len()];
+/// What is asked for, by part and level. No atomics: a line that nobody wants costs one comparison with
+/// memory, and a load less.
+struct Wanted(UnsafeCell<[[bool; LEVELS.len()]; PARTS.len()]>);
+
+// SAFETY: by contract of `set`.
+unsafe impl Sync for Wanted {}
+
+static WANTED: Wanted = Wanted::none();
+
+impl Wanted {
+    const fn none() -> Wanted {
+        Wanted(UnsafeCell::new([[false; LEVELS.len()]; PARTS.len()]))
+    }
+
+    #[inline(always)]
+    fn has(&self, part: Part, level: Level) -> bool {
+        // SAFETY: nobody writes any more, by contract of `set`.
+        unsafe { (*self.0.get())[part as usize][level as usize - 1] }
+    }
+
+    /// # Safety
+    /// No other thread uses it meanwhile.
+    unsafe fn set(&self, wanted: u32) {
+        // SAFETY: by contract.
+        let all = unsafe { &mut *self.0.get() };
+        for (part, levels) in (0..).zip(all) {
+            let most = wanted >> (BITS * part) & MASK;
+            for (level, is_wanted) in (1..).zip(levels) {
+                *is_wanted = level <= most;
+            }
+        }
+    }
+}
 
 impl Level {
     pub(super) fn name(self) -> &'static str {
@@ -99,7 +133,7 @@ const fn contains(text: &[u8], wanted: &[u8]) -> bool {
 #[inline(always)]
 #[must_use]
 pub fn enabled(part: Part, level: Level) -> bool {
-    WANTED[part as usize][level as usize - 1].load(Ordering::Relaxed)
+    WANTED.has(part, level)
 }
 
 /// What a value of `RDMACM_LOG` asks for, and its first word that means nothing.
@@ -134,13 +168,12 @@ pub(super) fn parse(value: &str) -> (u32, Option<&str>) {
 }
 
 /// Sets what is asked for: the level of each part, `BITS` each.
-pub(super) fn want(wanted: u32) {
-    for (part, levels) in (0..).zip(&WANTED) {
-        let most = wanted >> (BITS * part) & MASK;
-        for (level, is_wanted) in (1..).zip(levels) {
-            is_wanted.store(level <= most, Ordering::Relaxed);
-        }
-    }
+///
+/// # Safety
+/// At load, before another thread can be in the library.
+pub(super) unsafe fn want(wanted: u32) {
+    // SAFETY: by contract.
+    unsafe { WANTED.set(wanted) };
 }
 
 #[cfg(test)]
@@ -162,13 +195,16 @@ mod tests {
 
     #[test]
     fn each_part_has_its_levels() {
-        want(0x00405);
-        let on = |part, level| enabled(part, level);
+        let wanted = Wanted::none();
+        // SAFETY: this thread's own.
+        unsafe { wanted.set(0x00405) };
+        let on = |part, level| wanted.has(part, level);
         assert!(on(Part::Cm, Level::Trace) && on(Part::Cm, Level::Error));
         assert!(on(Part::Addrinfo, Level::Debug) && !on(Part::Addrinfo, Level::Trace));
         assert!(!on(Part::Verbs, Level::Error) && !on(Part::Preload, Level::Error));
-        want(0);
-        assert!(!on(Part::Cm, Level::Error) && !on(Part::Addrinfo, Level::Error));
+        // SAFETY: as above.
+        unsafe { wanted.set(0) };
+        assert!(!wanted.has(Part::Cm, Level::Error) && !wanted.has(Part::Addrinfo, Level::Error));
     }
 
     #[test]

@@ -18,7 +18,8 @@ extern "C" fn at_load() {
         let (wanted, unknown) = parse(value);
         if wanted != 0 {
             sink::at_load();
-            want(wanted);
+            // SAFETY: at load.
+            unsafe { want(wanted) };
         }
         if let Some(word) = unknown {
             let mut line = Line::new();

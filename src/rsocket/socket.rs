@@ -323,7 +323,9 @@ impl Socket {
     pub(crate) fn as_stream(&self) -> Result<&Arc<Stream>> {
         match &self.kind {
             Kind::Stream(stream) => Ok(stream),
-            Kind::Datagram(_) => Err(Errno::EOPNOTSUPP),
+            Kind::Datagram(_) => {
+                Err(fail!(EOPNOTSUPP, "the call is for stream sockets, this is one of datagrams"))
+            }
             Kind::Set(_) => Err(Errno::ENOTSOCK),
         }
     }

@@ -15,8 +15,8 @@ use base::arc::Arc;
 use base::deadline::{Deadline, Timeout};
 use base::descriptor_table::Table;
 use base::errno::{Errno, Result};
-use base::fail;
 use base::fd::RawFd;
+use base::{because, fail};
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use core::time::Duration;
 use libc::{
@@ -65,7 +65,10 @@ pub(crate) fn find(fd: RawFd) -> Result<Arc<Socket>> {
 /// Makes a socket; its descriptor.
 pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd> {
     if !matches!(family, AF_INET | AF_INET6 | AF_IB) {
-        return Err(Errno::EAFNOSUPPORT);
+        return Err(fail!(
+            EAFNOSUPPORT,
+            "rsocket: family {family} is not AF_INET, AF_INET6 or AF_IB"
+        ));
     }
     let (nonblock, close_on_exec) = (kind & SOCK_NONBLOCK != 0, kind & SOCK_CLOEXEC != 0);
     match kind & !(SOCK_NONBLOCK | SOCK_CLOEXEC) {
@@ -75,8 +78,14 @@ pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd>
         SOCK_DGRAM if family != AF_IB && (protocol == 0 || protocol == IPPROTO_UDP) => {
             enter_new(Kind::Datagram(Datagram::open(family, protocol, nonblock, close_on_exec)?))
         }
-        SOCK_STREAM | SOCK_DGRAM => Err(Errno::EPROTONOSUPPORT),
-        _ => Err(Errno::of(libc::ESOCKTNOSUPPORT)),
+        SOCK_STREAM | SOCK_DGRAM => Err(fail!(
+            EPROTONOSUPPORT,
+            "rsocket: type {kind:#x} of family {family} has no protocol {protocol}"
+        )),
+        _ => Err(because!(
+            Errno::of(libc::ESOCKTNOSUPPORT),
+            "rsocket: type {kind:#x} is neither SOCK_STREAM nor SOCK_DGRAM"
+        )),
     }
 }
 

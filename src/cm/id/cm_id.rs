@@ -68,6 +68,12 @@ impl Id {
         unsafe { id.cast::<Id>().as_ref() }.ok_or_else(|| fail!(EINVAL, "the id is NULL"))
     }
 
+    /// For those who have just made one.
+    #[cold]
+    pub(crate) fn without_queue_pair(&self) -> Errno {
+        fail!(EINVAL, *self, "its queue pair was destroyed by another thread")
+    }
+
     pub(crate) fn as_c(&self) -> *mut rdma_cm_id {
         self.public.get()
     }

@@ -8,7 +8,7 @@ use crate::export::ret::IntoC;
 use crate::rsocket::check_count;
 use crate::rsocket::table::{self, find};
 use base::deadline::Timeout;
-use base::errno::Errno;
+use base::fail;
 use base::time::Instant;
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, timeval};
 
@@ -240,7 +240,7 @@ pub unsafe extern "C" fn repoll_wait(
 ) -> c_int {
     // SAFETY: an array of `maxevents` places, by the C contract.
     let events = usize::try_from(maxevents)
-        .map_err(|_| Errno::EINVAL)
+        .map_err(|_| fail!(EINVAL, "repoll_wait: room for {maxevents} events"))
         .and_then(|count| unsafe { arg::array(events, count) });
     let ready = find(epfd).and_then(|set| {
         set.as_set()?.wait(events?, Timeout::from_millis(timeout)).map(|count| count as c_int)

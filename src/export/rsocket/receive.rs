@@ -8,6 +8,7 @@ use crate::export::ret::IntoC;
 use crate::rsocket::table::find;
 use crate::rsocket::{Buffers, Received, Socket, fitting};
 use base::errno::{Errno, Result};
+use base::fail;
 use libc::{c_int, c_void, iovec, msghdr, sockaddr, socklen_t};
 
 /// Receives without the address of the sender.
@@ -182,7 +183,7 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
     // SAFETY: a valid message header or NULL.
     let received = unsafe { msg.as_mut() }.ok_or(Errno::EFAULT).and_then(|msg| {
         if msg.msg_namelen > c_int::MAX as socklen_t {
-            return Err(Errno::EINVAL);
+            return Err(fail!(EINVAL, "rrecvmsg: {} bytes for an address", msg.msg_namelen));
         }
         // SAFETY: by the C contract of the header.
         let buffers = || unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };

@@ -24,6 +24,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use base::arc::Arc;
 use base::errno::{Errno, Result};
+use base::fail;
 use base::fd::RawFd;
 use base::memory::try_reserve;
 use core::mem::MaybeUninit;
@@ -97,7 +98,8 @@ impl Port {
         attr.cap.max_recv_sge = 1;
         // SAFETY: live queues of the id's device and its domain.
         unsafe { qp::create(&id, domain.as_ptr(), &mut attr) }?;
-        let queue_pair = id.queue_pair().map(|pinned| *pinned).ok_or(Errno::EINVAL)?;
+        let queue_pair =
+            id.queue_pair().map(|pinned| *pinned).ok_or_else(|| id.without_queue_pair())?;
         let mut port = Port {
             queue_pair,
             sends,
@@ -250,7 +252,7 @@ impl Port {
 
     fn post_receive(&self, slot: u32) -> Result<()> {
         let length = (SLOT + ROUTE_HEADER) as u32;
-        let entries = [self.receive.entry(slot, length).ok_or(Errno::EINVAL)?];
+        let entries = [self.receive.entry(slot, length).ok_or_else(|| outside(slot))?];
         // SAFETY: a slot of a region.
         unsafe { self.queue_pair.post_receive(u64::from(slot), (&entries).into()) }
     }
@@ -268,7 +270,7 @@ impl Port {
             let _ = self.grow_sends();
         }
         let slot = self.free.pop().ok_or(Errno::EAGAIN)?;
-        let Some(entry) = self.send.entry(slot, length as u32) else { return Err(Errno::EINVAL) };
+        let Some(entry) = self.send.entry(slot, length as u32) else { return Err(outside(slot)) };
         fill(self.send.pointer(slot, 0, length));
         let entries = [entry];
         let work = SendRequest {
@@ -351,6 +353,11 @@ impl Completions {
     fn arm(&mut self) -> Result<()> {
         self.notify.arm(&self.queue)
     }
+}
+
+#[cold]
+fn outside(slot: u32) -> Errno {
+    fail!(EINVAL, "slot {slot} of a datagram is outside its memory")
 }
 
 impl Drop for Port {

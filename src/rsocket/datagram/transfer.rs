@@ -17,6 +17,7 @@ use crate::types::SocketAddress;
 use alloc::vec::Vec;
 use base::counters::{count, layout};
 use base::errno::{Errno, Result};
+use base::fail;
 use base::lock::was_left_locked;
 use base::time::Instant;
 use core::time::Duration;
@@ -24,6 +25,27 @@ use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, c_int};
 
 /// A UDP packet's data, less our header.
 const LONGEST: usize = 65507 - 28;
+
+#[cold]
+fn without_urgent_data() -> Errno {
+    fail!(EOPNOTSUPP, "MSG_OOB, and datagrams are never urgent")
+}
+
+#[cold]
+fn without_destination() -> Errno {
+    fail!(EDESTADDRREQ, "rsend: a datagram without an address, and rconnect has set none")
+}
+
+#[cold]
+fn too_long(length: usize) -> Errno {
+    fail!(
+        EMSGSIZE,
+        "a datagram of {length} bytes: it has room for {} on a queue pair, and for {LONGEST} where the \
+         socket stands for a UDP socket",
+        SLOT - 28
+    )
+}
+
 /// What a receive brought.
 pub(crate) struct Received {
     pub(crate) count: usize,
@@ -54,7 +76,7 @@ impl Datagram {
             return Err(Errno::EAGAIN);
         }
         if flags & MSG_OOB != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            return Err(without_urgent_data());
         }
         let blocking = self.blocking(flags, |state| state.receive_timeout);
         let nonblock = blocking.nonblock;
@@ -95,7 +117,7 @@ impl Datagram {
         if state.write_shut {
             return Err(Errno::EPIPE);
         }
-        to.copied().or(state.connected).ok_or(Errno::EDESTADDRREQ)
+        to.copied().or(state.connected).ok_or_else(without_destination)
     }
 
     pub(crate) fn send(
@@ -111,15 +133,15 @@ impl Datagram {
         }
         self.owner.check()?;
         if flags & MSG_OOB != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            return Err(without_urgent_data());
         }
         let length = buffers.left();
         let to = self.check_send(to)?;
         let local = self.local_address_for(&to)?;
         let header = packet::encode_slot(&local);
-        let whole = length.checked_add(header.bytes().len()).ok_or(Errno::EMSGSIZE)?;
+        let whole = length.checked_add(header.bytes().len()).ok_or_else(|| too_long(length))?;
         if whole > SLOT && (length > LONGEST || !self.state.lock().as_udp) {
-            return Err(Errno::EMSGSIZE);
+            return Err(too_long(length));
         }
         let blocking = self.blocking(flags, |state| state.send_timeout);
         let posted = wait_for(self, blocking, || {
@@ -207,9 +229,11 @@ impl Datagram {
             return None;
         }
         if flags & MSG_OOB != 0 {
-            return Some(Err(Errno::EOPNOTSUPP));
+            return Some(Err(without_urgent_data()));
         }
-        let Some(to) = to.copied().or(connected) else { return Some(Err(Errno::EDESTADDRREQ)) };
+        let Some(to) = to.copied().or(connected) else {
+            return Some(Err(without_destination()));
+        };
         let is_plain =
             is_whole && self.state.lock().peers.get(&key(&to)).is_some_and(Peer::is_plain);
         // Without a queue pair the peer answers by UDP, too: to whoever reads there.
@@ -225,7 +249,7 @@ impl Datagram {
     ) -> Result<()> {
         let length = buffers.left();
         if length > LONGEST {
-            return Err(Errno::EMSGSIZE);
+            return Err(too_long(length));
         }
         let mut data = base::memory::try_vec(length)?;
         // SAFETY: room for that many bytes, which are all written.

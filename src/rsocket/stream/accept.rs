@@ -84,7 +84,13 @@ impl Stream {
         let step = self.wait_for(blocking, &mut |state: &mut StreamState| {
             if state.phase != Phase::Listening {
                 // A listener whose device was removed reports that, once.
-                return Some(Err(state.take_error().err().unwrap_or(Errno::EINVAL)));
+                return Some(Err(state.take_error().err().unwrap_or_else(|| {
+                    fail!(
+                        EINVAL,
+                        "raccept: rsocket {} does not listen: rlisten comes first, and rshutdown ends it",
+                        state.fd
+                    )
+                })));
             }
             let queue = &mut state.accept_queue;
             if let Some(child) = queue.first() {

@@ -67,7 +67,9 @@ impl Stream {
                 }
                 Phase::Failed if state.attempt.failure_reported => true,
                 Phase::Failed => return Err(state.take_connect_error()),
-                Phase::Listening | Phase::Accepting => return Err(Errno::EISCONN),
+                Phase::Listening | Phase::Accepting => {
+                    return Err(fail!(EISCONN, "rconnect: {self:?} listens, or was accepted"));
+                }
             };
             state.phase = Phase::Connecting;
             state.attempt = ConnectAttempt::to(destination, is_reconnect);

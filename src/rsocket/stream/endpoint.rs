@@ -19,7 +19,7 @@ use crate::rsocket::wire::{
     ConnectionData, IOMAP_ENTRY_SIZE, IomapEntry, REMOTE_SGL_ENTRIES, SEGMENT_SIZE, Segment,
 };
 use crate::verbs::{QueuePair, REMOTE_WRITE};
-use base::errno::{Errno, Result};
+use base::errno::Result;
 use base::fail;
 use base::fd::RawFd;
 use core::mem::{ManuallyDrop, MaybeUninit};
@@ -115,7 +115,7 @@ impl Endpoint {
         // SAFETY: live queues of the id's device and its domain.
         unsafe { qp::create(id, domain.as_ptr(), &mut attr) }?;
         let Some(queue_pair) = id.queue_pair().map(|pinned| *pinned) else {
-            return Err(Errno::EINVAL);
+            return Err(id.without_queue_pair());
         };
         let endpoint = Endpoint {
             id,

@@ -99,7 +99,13 @@ impl Stream {
             let at = state.iomaps.maps.iter().position(|map| {
                 map.start == start as usize && (map.length == length || length == 0)
             });
-            let at = at.ok_or(Errno::EINVAL)?;
+            let at = at.ok_or_else(|| {
+                fail!(
+                    EINVAL,
+                    **self.id(),
+                    "riounmap: riomap has mapped no {length} bytes at {start:p}"
+                )
+            })?;
             state.iomaps.unsent.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
             let map = &mut state.iomaps.maps[at];
             map.users -= 1;

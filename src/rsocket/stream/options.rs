@@ -3,7 +3,8 @@
 //! What can be set on a stream, as values.
 
 use crate::rsocket::config;
-use base::errno::{Errno, Result};
+use base::errno::Result;
+use base::fail;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use libc::{
@@ -57,7 +58,12 @@ impl KeptOptions {
         let value = match &KEPT.get(index)?.values {
             None => i32::from(value != 0),
             Some(values) if values.contains(&value) => value,
-            Some(_) => return Some(Err(Errno::EINVAL)),
+            Some(_) => {
+                return Some(Err(fail!(
+                    EINVAL,
+                    "rsetsockopt: {value} is no value of option {name} of level {level}"
+                )));
+            }
         };
         *self.0.get_mut(index)? = value;
         Some(Ok(()))

@@ -44,7 +44,14 @@ impl Stream {
                     state.wake();
                     return Ok(());
                 }
-                _ => return Err(Errno::ENOTCONN),
+                _ => {
+                    return Err(fail!(
+                        ENOTCONN,
+                        "rshutdown: rsocket {} has no connection: {:?}",
+                        state.fd,
+                        state.phase
+                    ));
+                }
             }
         }
         let has_message = {

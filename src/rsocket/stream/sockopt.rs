@@ -108,7 +108,13 @@ impl Stream {
         };
         match name {
             TCP_NODELAY => self.state.lock().options.no_delay = value != 0,
-            TCP_MAXSEG if !(value == 0 || SEGMENTS.contains(&value)) => return Err(Errno::EINVAL),
+            TCP_MAXSEG if !(value == 0 || SEGMENTS.contains(&value)) => {
+                let (least, most) = (SEGMENTS.start(), SEGMENTS.end());
+                return Err(fail!(
+                    EINVAL,
+                    "rsetsockopt: {value} of TCP_MAXSEG is neither 0 nor in {least} to {most}"
+                ));
+            }
             TCP_MAXSEG => self.state.lock().options.max_segment = value as u32,
             TCP_KEEPIDLE => {
                 self.state.lock().options.keep_idle = within(MAX_KEEP_TIME)?;

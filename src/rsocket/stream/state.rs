@@ -26,7 +26,7 @@ use base::fd::RawFd;
 use base::lock::Mutex;
 use base::owner::Owner;
 use base::time::Instant;
-use base::{because, log};
+use base::{because, fail, log};
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use core::time::Duration;
 use libc::{MSG_DONTWAIT, c_int};
@@ -252,7 +252,12 @@ impl StreamState {
             Phase::Connected => Ok(true),
             Phase::Connecting | Phase::Accepting => Ok(false),
             Phase::Failed => Err(self.error.unwrap_or(Errno::ENOTCONN)),
-            Phase::Idle | Phase::Bound | Phase::Listening => Err(Errno::ENOTCONN),
+            Phase::Idle | Phase::Bound | Phase::Listening => Err(fail!(
+                ENOTCONN,
+                "rsocket {}: it has no connection, and rconnect was not called: {:?}",
+                self.fd,
+                self.phase
+            )),
         }
     }
 

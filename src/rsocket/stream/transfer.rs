@@ -14,6 +14,7 @@ use crate::rsocket::flow::MAX_TRANSFER;
 use crate::rsocket::memory::buffers::Buffers;
 use base::counters::{count, layout};
 use base::errno::{Errno, Result};
+use base::fail;
 use libc::{MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
 /// The first message of a long send is shorter, so that its transfer overlaps with the copying of
@@ -143,7 +144,7 @@ impl Stream {
     #[inline(always)]
     pub(crate) fn send(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
         if flags & MSG_OOB != 0 {
-            return Err(Errno::EOPNOTSUPP);
+            return Err(without_urgent_data());
         }
         let wanted = buffers.left();
         let mut call = Send { buffers, overlap: FIRST_TRANSFER };
@@ -294,10 +295,19 @@ impl StreamState {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn without_urgent_data() -> Errno {
+    fail!(EOPNOTSUPP, "rsend: MSG_OOB, and rsockets have no urgent data")
+}
+
 /// The answer to MSG_OOB and MSG_ERRQUEUE: there is no urgent data, and nothing in the error queue.
 #[cold]
 fn nothing_special(flags: c_int) -> Errno {
-    if flags & MSG_ERRQUEUE != 0 { Errno::EAGAIN } else { Errno::EINVAL }
+    if flags & MSG_ERRQUEUE != 0 {
+        return Errno::EAGAIN;
+    }
+    fail!(EINVAL, "rrecv: MSG_OOB, and rsockets have no urgent data")
 }
 
 impl Link {

@@ -18,7 +18,8 @@ use alloc::vec::Vec;
 use base::arc::Arc;
 use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
-use base::errno::{Errno, Result};
+use base::errno::Result;
+use base::fail;
 use libc::{POLLIN, pollfd};
 
 /// What a descriptor of the array is.
@@ -38,7 +39,15 @@ pub(crate) fn check_count(count: u64) -> Result<()> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: a live struct.
     let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
-    if known && count > limit.rlim_cur { Err(Errno::EINVAL) } else { Ok(()) }
+    let most = limit.rlim_cur;
+    if known && count > most {
+        return Err(fail!(
+            EINVAL,
+            "rpoll: {count} entries, more than the {most} descriptors that the process may have \
+             (RLIMIT_NOFILE)"
+        ));
+    }
+    Ok(())
 }
 
 /// Fills `revents`; the number of entries with events.

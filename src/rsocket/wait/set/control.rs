@@ -82,7 +82,12 @@ impl<S: Pollable> Set<S> {
             (_, None) => return Err(Errno::EFAULT),
         };
         if operation != EPOLL_CTL_DEL && !is_valid_exclusive(operation, interest.events) {
-            return Err(Errno::EINVAL);
+            return Err(fail!(
+                EINVAL,
+                "repoll_ctl: EPOLLEXCLUSIVE is for EPOLL_CTL_ADD, with EPOLLIN, EPOLLOUT and EPOLLET alone: \
+                 operation {operation}, events {:#x}",
+                interest.events
+            ));
         }
         match S::find(fd) {
             Some(socket) if socket.is_open() => {
@@ -122,7 +127,11 @@ impl<S: Pollable> Set<S> {
             (EPOLL_CTL_MOD, Some(member)) => {
                 let is_exclusive = |old: &Interest| old.events & EXCLUSIVE != 0;
                 if member.interest.lock().as_ref().is_some_and(is_exclusive) {
-                    return Err(Errno::EINVAL);
+                    return Err(fail!(
+                        EINVAL,
+                        "repoll_ctl: fd {fd} was added with EPOLLEXCLUSIVE, which cannot be changed: remove \
+                         and add it"
+                    ));
                 }
                 *member.interest.lock() = Some(interest);
                 set.ready.put(member);

@@ -12,6 +12,7 @@ use super::context::Context;
 use super::provider::{created, extended};
 use base::errno::{Errno, Result};
 use base::{because, fail};
+use core::fmt::Display;
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use libc::c_int;
@@ -37,12 +38,18 @@ pub(crate) fn zeroed_attr() -> ibv_qp_attr {
 
 #[cold]
 #[inline(never)]
-fn not_made(context: Context, attr: &ibv_qp_init_attr_ex, error: Errno) -> Errno {
+fn not_made(
+    context: Context,
+    attr: &ibv_qp_init_attr_ex,
+    error: Errno,
+    about: &impl Display,
+) -> Errno {
     let (requests, entries) =
         context.query_device().map_or((0, 0), |device| (device.max_qp_wr, device.max_sge));
     let cap = &attr.cap;
     because!(
         error,
+        about,
         "ibv_create_qp of type {} with {}+{} work requests (the device takes {requests}), {}+{} entries \
          each ({entries}), {} bytes inline: ask for less, free queue pairs, or raise RLIMIT_MEMLOCK",
         attr.qp_type,
@@ -82,13 +89,14 @@ impl QueuePair {
         self.0.as_ptr()
     }
 
-    /// Makes a queue pair; `attr` comes back with the granted sizes.
+    /// Makes a queue pair for `about`; `attr` comes back with the granted sizes.
     ///
     /// # Safety
     /// `attr` has a live domain and live queues of the device.
     pub(crate) unsafe fn create_extended(
         context: Context,
         attr: &mut ibv_qp_init_attr_ex,
+        about: &impl Display,
     ) -> Result<QueuePair> {
         if attr.comp_mask == ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_PD.0 {
             let pd = attr.pd;
@@ -97,21 +105,27 @@ impl QueuePair {
                 rdma_sys::ibv_create_qp(pd, core::ptr::from_mut(attr).cast())
             })
             .map(QueuePair)
-            .map_err(|error| not_made(context, attr, error));
+            .map_err(|error| not_made(context, attr, error, about));
         }
         // SAFETY: open context; the operation is the provider's.
         unsafe {
             let create = extended!(context, create_qp_ex).ok_or_else(|| {
-                fail!(EOPNOTSUPP, "the device's provider has no ibv_create_qp_ex")
+                fail!(EOPNOTSUPP, about, "the device's provider has no ibv_create_qp_ex")
             })?;
             created(create(context.as_ptr(), attr))
                 .map(QueuePair)
-                .map_err(|error| not_made(context, attr, error))
+                .map_err(|error| not_made(context, attr, error, about))
         }
     }
 
-    pub(crate) fn modify(self, attr: &mut ibv_qp_attr, mask: u32) -> Result<()> {
-        self.modify_in_silence(attr, mask).map_err(|error| self.not_moved(attr, mask, error))
+    /// Moves the queue pair of `about`.
+    pub(crate) fn modify(
+        self,
+        attr: &mut ibv_qp_attr,
+        mask: u32,
+        about: &impl Display,
+    ) -> Result<()> {
+        self.modify_in_silence(attr, mask).map_err(|error| self.not_moved(attr, mask, error, about))
     }
 
     fn modify_in_silence(self, attr: &mut ibv_qp_attr, mask: u32) -> Result<()> {
@@ -121,10 +135,11 @@ impl QueuePair {
 
     #[cold]
     #[inline(never)]
-    fn not_moved(self, attr: &ibv_qp_attr, mask: u32, error: Errno) -> Errno {
+    fn not_moved(self, attr: &ibv_qp_attr, mask: u32, error: Errno, about: &impl Display) -> Errno {
         let state = state_name(attr.qp_state);
         because!(
             error,
+            about,
             "ibv_modify_qp of queue pair {} to {state} (mask {mask:#x}): max_rd_atomic {}, \
              max_dest_rd_atomic {}, path MTU {}, GID index {} of port {}; another state than expected, or \
              what the device does not know",
@@ -147,11 +162,12 @@ impl QueuePair {
 
     /// # Safety
     /// Nobody uses it any more.
-    pub(crate) unsafe fn destroy(self) -> Result<()> {
+    pub(crate) unsafe fn destroy(self, about: &impl Display) -> Result<()> {
         // SAFETY: by contract.
         Errno::check(unsafe { rdma_sys::ibv_destroy_qp(self.0.as_ptr()) }).map_err(|error| {
             because!(
                 error,
+                about,
                 "ibv_destroy_qp: the queue pair is in use (ibv_detach_mcast, ibv_destroy_flow)"
             )
         })

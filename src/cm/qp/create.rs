@@ -107,10 +107,10 @@ pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_qp_init_attr_ex) ->
         attr.srq = srq;
     }
     // SAFETY: live queues of this device, by contract or made above.
-    let queue_pair = unsafe { QueuePair::create_extended(context, attr) }?;
+    let queue_pair = unsafe { QueuePair::create_extended(context, attr, id) }?;
     if let Err(error) = initialise(id, queue_pair) {
         // SAFETY: made above, known to nobody else.
-        let _ = unsafe { queue_pair.destroy() };
+        let _ = unsafe { queue_pair.destroy(id) };
         return Err(error);
     }
     id.with(|state| {
@@ -175,7 +175,7 @@ fn exchange_ece(id: &Id, queue_pair: QueuePair) -> Result<()> {
 pub(crate) fn destroy(id: &Id) -> Result<()> {
     let Some(queue_pair) = id.take_queue_pair() else { return Ok(()) };
     // SAFETY: taken out of the id; no other thread uses it any more.
-    let destroyed = unsafe { queue_pair.destroy() };
+    let destroyed = unsafe { queue_pair.destroy(id) };
     id.counted_queue_pair.end();
     id.with(|state| state.made_queue_pair = false);
     destroy_completion_queues(id);

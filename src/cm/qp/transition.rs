@@ -34,7 +34,7 @@ pub(super) fn initialise_connected(id: &Id, queue_pair: QueuePair) -> Result<()>
     } else {
         init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?
     };
-    queue_pair.modify(&mut attr, bits)
+    queue_pair.modify(&mut attr, bits, id)
 }
 
 fn is_plain_roce(id: &Id, queue_pair: QueuePair) -> bool {
@@ -47,12 +47,12 @@ fn is_plain_roce(id: &Id, queue_pair: QueuePair) -> bool {
 pub(super) fn initialise_datagram(id: &Id, queue_pair: QueuePair) -> Result<()> {
     let mut attr = zeroed_attr();
     let bits = init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
-    queue_pair.modify(&mut attr, bits)?;
+    queue_pair.modify(&mut attr, bits, id)?;
     attr.qp_state = ibv_qp_state::IBV_QPS_RTR;
-    queue_pair.modify(&mut attr, mask::IBV_QP_STATE.0)?;
+    queue_pair.modify(&mut attr, mask::IBV_QP_STATE.0, id)?;
     attr.qp_state = ibv_qp_state::IBV_QPS_RTS;
     attr.sq_psn = 0;
-    queue_pair.modify(&mut attr, (mask::IBV_QP_STATE | mask::IBV_QP_SQ_PSN).0)
+    queue_pair.modify(&mut attr, (mask::IBV_QP_STATE | mask::IBV_QP_SQ_PSN).0, id)
 }
 
 impl Id {
@@ -67,14 +67,14 @@ impl Id {
             self.with(|state| (state.is_child && state.made_queue_pair, state.peer_only_writes));
         if !(is_child || peer_only_writes && is_plain_roce(self, *queue_pair)) {
             let bits = init_attributes(self, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
-            queue_pair.modify(&mut attr, bits)?;
+            queue_pair.modify(&mut attr, bits, self)?;
         }
         let bits = init_attributes(self, ibv_qp_state::IBV_QPS_RTR, &mut attr)?;
         if let Some(limit) = responder_resources {
             attr.max_dest_rd_atomic = limit;
         }
         self.apply_remote_ece(&queue_pair)?;
-        queue_pair.modify(&mut attr, for_link_layer(self, bits))
+        queue_pair.modify(&mut attr, for_link_layer(self, bits), self)
     }
 
     /// Moves it to RTS, with at most `initiator_depth` reads outstanding where given.
@@ -85,7 +85,7 @@ impl Id {
         if let Some(limit) = initiator_depth {
             attr.max_rd_atomic = limit;
         }
-        queue_pair.modify(&mut attr, bits)
+        queue_pair.modify(&mut attr, bits, self)
     }
 
     /// Moves it to SQD (iWARP): what is posted completes, then the kernel ends the connection.
@@ -93,7 +93,7 @@ impl Id {
         let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
         let mut attr = zeroed_attr();
         attr.qp_state = ibv_qp_state::IBV_QPS_SQD;
-        queue_pair.modify(&mut attr, mask::IBV_QP_STATE.0)
+        queue_pair.modify(&mut attr, mask::IBV_QP_STATE.0, self)
     }
 
     /// Moves the queue pair to the error state, which flushes its work requests.

@@ -15,8 +15,8 @@ use base::arc::Arc;
 use base::deadline::{Deadline, Timeout};
 use base::descriptor_table::Table;
 use base::errno::{Errno, Result};
+use base::fail;
 use base::fd::RawFd;
-use base::{because, fail};
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use core::time::Duration;
 use libc::{
@@ -82,8 +82,8 @@ pub(crate) fn open(family: c_int, kind: c_int, protocol: c_int) -> Result<RawFd>
             EPROTONOSUPPORT,
             "rsocket: type {kind:#x} of family {family} has no protocol {protocol}"
         )),
-        _ => Err(because!(
-            Errno::of(libc::ESOCKTNOSUPPORT),
+        _ => Err(fail!(
+            ESOCKTNOSUPPORT,
             "rsocket: type {kind:#x} is neither SOCK_STREAM nor SOCK_DGRAM"
         )),
     }

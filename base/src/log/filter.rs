@@ -47,7 +47,10 @@ const PARTS: [&str; 5] = ["cm", "verbs", "addrinfo", "rsocket", "preload"];
 const BITS: u32 = 4;
 const MASK: u32 = (1 << BITS) - 1;
 
-/// The level of each part, `BITS` each.
+/// In the same word, so that hot calls look at one: there is a trace (`trace`).
+const TRACED: u32 = 1 << 31;
+
+/// The level of each part, `BITS` each, and `TRACED`.
 static WANTED: AtomicU32 = AtomicU32::new(0);
 
 impl Level {
@@ -102,6 +105,22 @@ pub fn enabled(part: Part, level: Level) -> bool {
     WANTED.load(Ordering::Relaxed) & (MASK << shift) >= (level as u32) << shift
 }
 
+/// Whether there is a trace.
+#[inline(always)]
+pub(crate) fn is_traced() -> bool {
+    WANTED.load(Ordering::Relaxed) & TRACED != 0
+}
+
+/// Whether lines of the part that failures are reported in are asked for, or there is a trace: one look for
+/// both.
+#[inline(always)]
+#[must_use]
+pub fn is_heard(part: Part) -> bool {
+    let shift = BITS * part as u32;
+    // Warn and above, whatever else.
+    WANTED.load(Ordering::Relaxed) & (TRACED | (MASK & !1) << shift) != 0
+}
+
 /// What a value of `RDMACM_LOG` asks for, and its first word that means nothing.
 pub(super) fn parse(value: &str) -> (u32, Option<&str>) {
     let every =
@@ -135,7 +154,16 @@ pub(super) fn parse(value: &str) -> (u32, Option<&str>) {
 
 /// Sets what is asked for.
 pub(super) fn want(wanted: u32) {
-    WANTED.store(wanted, Ordering::Relaxed);
+    WANTED.fetch_or(wanted, Ordering::Relaxed);
+}
+
+/// Begins or ends the trace.
+pub(crate) fn set_traced(is_traced: bool) {
+    if is_traced {
+        WANTED.fetch_or(TRACED, Ordering::Relaxed);
+    } else {
+        WANTED.fetch_and(!TRACED, Ordering::Relaxed);
+    }
 }
 
 #[cfg(test)]

@@ -8,11 +8,13 @@
 //! | `process` | rdma_get_cm_event |
 //! | `write` | rdma_write_cm_event |
 //! | `reason` | events in the log |
+//! | `traced` | events in the trace |
 //! | `describe` | rdma_event_str |
 
 mod describe;
 mod process;
 mod reason;
+mod traced;
 mod write;
 
 pub(crate) use describe::event_name;

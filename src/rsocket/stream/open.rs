@@ -5,6 +5,7 @@
 use super::options::StreamOptions;
 use super::state::{Phase, Stream, StreamState};
 use crate::cm::channel::Channel;
+use crate::lane::{self, Kind};
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::pool;
 use crate::rsocket::service;
@@ -38,6 +39,10 @@ impl Stream {
     ) -> Result<Arc<Stream>> {
         let fd = channel.file().fd()?;
         state.fd = fd;
+        match id.addresses().1 {
+            Some(peer) => id.lane().begin(Kind::Stream, fd, &[("peer", lane::address(&peer))]),
+            None => id.lane().begin(Kind::Stream, fd, &[]),
+        }
         let stream = Arc::try_new(Stream {
             fd: AtomicI32::new(fd),
             family,

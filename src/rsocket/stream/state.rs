@@ -10,6 +10,7 @@ use super::link::{Link, PeerState};
 use super::options::StreamOptions;
 use crate::cm::channel::Channel;
 use crate::cm::option;
+use crate::lane::{self, Traffic};
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::wait::Blocking;
@@ -118,6 +119,8 @@ pub(super) struct StreamState {
     pub(super) listener: Option<Weak<Stream>>,
     pub(super) iomaps: IomapList,
     pub(super) waiters: Waiters,
+    /// Counted where there is a trace.
+    pub(super) traffic: Traffic,
 }
 
 impl StreamState {
@@ -148,6 +151,7 @@ impl StreamState {
             listener: None,
             iomaps: IomapList::default(),
             waiters: Waiters::default(),
+            traffic: Traffic::default(),
         }
     }
 
@@ -194,6 +198,7 @@ impl StreamState {
             self.failure_reported = true;
             self.error.get_or_insert(reason);
             probe!(rdmacm, rsocket__lost, self.fd, reason.raw());
+            link.endpoint.id().lane().mark("lost", &[lane::failure(reason)]);
             because!(
                 reason,
                 "rsocket {}{}: the connection is lost, the peer has not closed it: its program ended, or \

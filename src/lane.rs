@@ -176,6 +176,11 @@ impl Lane {
         }
     }
 
+    /// The preload library's program knows the rsocket by another descriptor.
+    pub(crate) fn is_beside(&self, descriptor: i32) {
+        self.mark("carries", &[("descriptor", Value::Number(descriptor.into()))]);
+    }
+
     /// What a thread has waited for on its behalf, with what had been moved by then.
     #[cold]
     pub(crate) fn waited(&self, since: Instant, name: &'static str, moved: Option<Moved>) {

@@ -62,7 +62,7 @@ pub(crate) fn status(fd: RawFd) -> Result<libc::stat> {
 
 /// Device and inode of an open file.
 pub(crate) fn identity(fd: RawFd) -> Result<(u64, u64)> {
-    status(fd).map(|status| (status.st_dev as u64, status.st_ino as u64))
+    status(fd).map(|status| (status.st_dev, status.st_ino))
 }
 
 /// A file, by device and inode. No file has the number 0 for both.

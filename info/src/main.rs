@@ -7,6 +7,7 @@
 //! | `check` | the doctor |
 //! | `route` | which device would carry a connection |
 //! | `ping` | echoing server and client |
+//! | `trace` | where the time of connections went, of a trace |
 //! | `overview` | libraries, kernel, devices, addresses, limits, settings |
 //! | `device` | devices, ports, GIDs |
 //! | `library` | librdmacm and libibverbs, opened at run time |
@@ -20,6 +21,7 @@ mod library;
 mod overview;
 mod ping;
 mod route;
+mod trace;
 mod value;
 
 use library::Libraries;
@@ -36,8 +38,12 @@ const USAGE: &str = "usage: rdmacm-info [--json] [COMMAND]
   route ADDRESS      which device, port and GID would carry a connection, and why not
   ping ADDRESS       connect time, latency and throughput to `rdmacm-info serve` there
   serve [ADDRESS]    echo for ping, over rsockets on the port and over ids on the next one
+  trace FILE...      where the time of connections went, of files that RDMACM_TRACE has made: a table, and
+                     a timeline as SVG
 
   -p, --port PORT    for route, ping and serve (7471)
+  -o, --output SVG   for trace, where the timeline goes (beside the first file)
+  -n, --lanes N      for trace, at most so many lanes in it (60)
   --json             print JSON
   -h, --help; -V, --version
 ";
@@ -49,6 +55,7 @@ enum Command {
     Route(String),
     Ping(String),
     Serve(Option<String>),
+    Trace(Vec<String>),
     Help,
     Version,
 }
@@ -56,12 +63,20 @@ enum Command {
 struct Options {
     command: Command,
     port: u16,
+    output: Option<String>,
+    lanes: usize,
     as_json: bool,
 }
 
 /// What the command line asks for, or what is wrong with it.
 fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options = Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false };
+    let mut options = Options {
+        command: Command::Overview,
+        port: DEFAULT_PORT,
+        output: None,
+        lanes: trace::LANES,
+        as_json: false,
+    };
     let mut plain = Vec::new();
     let mut words = words;
     while let Some(word) = words.next() {
@@ -74,12 +89,26 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
                 let port = words.next().and_then(|port| port.parse().ok()).filter(|port| *port > 0);
                 options.port = port.ok_or("--port needs a number from 1 to 65535")?;
             }
+            "-o" | "--output" => {
+                options.output = Some(words.next().ok_or("--output needs a file")?);
+            }
+            "-n" | "--lanes" => {
+                let lanes = words.next().and_then(|lanes| lanes.parse().ok());
+                options.lanes = lanes.filter(|lanes| *lanes > 0).ok_or("--lanes needs a number")?;
+            }
             option if option.starts_with('-') => return Err(format!("unknown option {option}")),
             _ => plain.push(word),
         }
     }
     let mut plain = plain.into_iter();
     if let Some(command) = plain.next() {
+        if command == "trace" {
+            let files: Vec<String> = plain.collect();
+            if files.is_empty() {
+                return Err("trace needs a file".to_owned());
+            }
+            return Ok(Options { command: Command::Trace(files), ..options });
+        }
         let argument = plain.next();
         options.command = match (command.as_str(), argument) {
             ("check", None) => Command::Check,
@@ -104,6 +133,9 @@ fn run(options: &Options) -> Result<(Value, bool), String> {
         Command::Version => (format!("rdmacm-info {}", env!("CARGO_PKG_VERSION")).into(), true),
         Command::Overview => (overview::overview(&libraries), true),
         Command::Config => (overview::configuration(), true),
+        Command::Trace(files) => {
+            (trace::trace(files, options.output.as_deref(), options.lanes)?, true)
+        }
         Command::Check => check::check(&libraries),
         Command::Route(address) => route::route(&libraries?, address, options.port),
         Command::Ping(address) => ping::ping(&libraries?, address, options.port),
@@ -152,7 +184,21 @@ mod tests {
         assert_eq!(of("ping 10.0.0.1 -p 9"), Ok((9, false)));
         assert!(matches!(parsed("-c").map(|all| all.command), Ok(Command::Config)));
         assert!(matches!(parsed("serve").map(|all| all.command), Ok(Command::Serve(None))));
-        for wrong in ["route", "ping", "check 1", "ping a b", "-p", "-p 0 check", "--no", "dance"] {
+        let traced = parsed("trace a.json b.json -o c.svg -n 5");
+        assert!(traced.is_ok_and(|all| all.lanes == 5 && all.output.as_deref() == Some("c.svg")));
+        for wrong in [
+            "trace",
+            "trace a -n 0",
+            "trace a -o",
+            "route",
+            "ping",
+            "check 1",
+            "ping a b",
+            "-p",
+            "-p 0 check",
+            "--no",
+            "dance",
+        ] {
             assert!(parsed(wrong).is_err(), "{wrong}");
         }
     }

@@ -12,6 +12,22 @@ pub(crate) enum Value {
     Flag(bool),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
+    Table(Table),
+}
+
+/// Rows of values: as text in columns, as JSON a map for each.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<Value>>,
+    /// Rows that are printed as text; JSON has all.
+    pub(crate) shown: usize,
+}
+
+impl From<Table> for Value {
+    fn from(table: Table) -> Value {
+        Value::Table(table)
+    }
 }
 
 impl From<&str> for Value {
@@ -79,6 +95,47 @@ impl From<Map> for Value {
     }
 }
 
+impl Table {
+    fn maps(&self) -> Value {
+        let map = |row: &Vec<Value>| {
+            let names = self.columns.iter().map(|name| (*name).to_owned());
+            Value::Map(names.zip(row.iter().cloned()).collect())
+        };
+        Value::List(self.rows.iter().map(map).collect())
+    }
+
+    /// Numbers stand at the right of their column.
+    fn text(&self, indent: usize, out: &mut String) -> fmt::Result {
+        let head = self.columns.iter().map(|name| (*name).to_owned()).collect();
+        let cell = |value: &Value| value.render(false).trim_end().to_owned();
+        let rows = self.rows.iter().take(self.shown);
+        let lines: Vec<Vec<String>> =
+            core::iter::once(head).chain(rows.map(|row| row.iter().map(cell).collect())).collect();
+        let is_number = |column: usize| {
+            self.rows.iter().all(|row| !matches!(row.get(column), Some(Value::Text(_))))
+        };
+        if !out.is_empty() && !out.ends_with('\n') {
+            writeln!(out)?;
+        }
+        for line in &lines {
+            write!(out, "{:indent$}", "")?;
+            for (column, text) in line.iter().enumerate() {
+                let cells = lines.iter().filter_map(|line| line.get(column));
+                let width = cells.map(|text| text.chars().count()).max().unwrap_or(0);
+                match is_number(column) {
+                    true => write!(out, "{text:>width$}  ")?,
+                    false => write!(out, "{text:width$}  ")?,
+                }
+            }
+            writeln!(out)?;
+        }
+        match self.rows.len().saturating_sub(self.shown) {
+            0 => Ok(()),
+            more => writeln!(out, "{:indent$}and {more} more (--json has all)", ""),
+        }
+    }
+}
+
 impl Value {
     fn json(&self, out: &mut String) -> fmt::Result {
         match self {
@@ -109,6 +166,7 @@ impl Value {
                 }
                 out.write_char('}')
             }
+            Value::Table(table) => table.maps().json(out),
         }
     }
 
@@ -144,6 +202,7 @@ impl Value {
                 }
                 Ok(())
             }
+            Value::Table(table) => table.text(indent, out),
         }
     }
 
@@ -196,6 +255,23 @@ mod tests {
             sample().render(false),
             "name: rxe0\nports:\n  - port: 1\n    state: active \"now\"\n\nusable: yes\nnone: none\n\
              limits:\n  memory: 64\n"
+        );
+    }
+
+    #[test]
+    fn tables_have_columns_and_say_what_is_not_shown() {
+        let row = |name: &str, count: i64| vec![Value::from(name), Value::from(count)];
+        let rows = vec![row("a", 100), row("longer", 5), row("c", 1)];
+        let table = Table { columns: vec!["name", "count"], rows, shown: 2 };
+        let value: Value = Map::default().with("all", table).into();
+        assert_eq!(
+            value.render(false),
+            "all:\n  name    count\n  a         100\n  longer      5\n  and 1 more (--json has all)\n"
+        );
+        assert_eq!(
+            value.render(true),
+            "{\"all\":[{\"name\":\"a\",\"count\":100},{\"name\":\"longer\",\"count\":5},\
+             {\"name\":\"c\",\"count\":1}]}\n"
         );
     }
 

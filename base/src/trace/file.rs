@@ -43,7 +43,7 @@ impl TraceFile {
         }
         output::take_alone(fd)?;
         output::cut(fd, 0)?;
-        Ok((status.st_dev as u64, status.st_ino as u64))
+        Ok((status.st_dev, status.st_ino))
     }
 
     /// Appends whole records; where it fails, nothing of them is there.

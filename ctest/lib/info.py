@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import behaviours
+import traces
 from harness import ROOT, SOFT_ADDRESS, SOFT_DEVICE, environment, execute, indented, preloaded
 from suite import Suite
 
@@ -115,7 +116,7 @@ def wrong(runs):
 
 
 PARTS = {"overview": overview, "configuration": configuration, "route": route, "check": doctor, "ping": ping,
-         "wrong": wrong}
+         "trace": lambda runs: traces.of_info(runs.args, runs.report), "wrong": wrong}
 
 
 def run(names, args, report):

@@ -3,13 +3,17 @@
 _rdmacm_info() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case $before in
-    -p | --port) return ;;
+    -p | --port | -n | --lanes) return ;;
+    trace | -o | --output)
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
     route | ping)
       mapfile -t COMPREPLY < <(compgen -A hostname -- "$word")
       return
       ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W \
-    "check route ping serve -c --config -p --port --json -h --help -V --version" -- "$word")
+    "check route ping serve trace -c --config -p --port -o --output -n --lanes --json -h --help -V --version" -- "$word")
 }
 complete -F _rdmacm_info rdmacm-info

@@ -36,7 +36,8 @@ const MUCH: usize = SIZE / 4;
 const MOMENT: Duration = Duration::from_millis(20);
 /// Between two attempts to write to a disk that refuses.
 const PAUSE: Duration = Duration::from_millis(200);
-const LOCK_LIMIT: Duration = Duration::from_millis(1);
+/// Who has the lock has it for microseconds, unless it does not run or is interrupted.
+const LOCK_LIMIT: Duration = Duration::from_millis(50);
 /// How long the end of the process waits for the disk.
 const END_LIMIT: Duration = Duration::from_secs(2);
 const STACK_SIZE: usize = 64 << 10;
@@ -118,7 +119,7 @@ pub fn finish() {
     if !log::is_traced() {
         return;
     }
-    let Some(mut tracer) = TRACER.try_lock_for(LOCK_LIMIT * 10) else { return };
+    let Some(mut tracer) = TRACER.try_lock_for(LOCK_LIMIT) else { return };
     // A child that has said nothing has nothing to end.
     if tracer.generation != generation() || tracer.process != process() || !tracer.has_begun {
         return;

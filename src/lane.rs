@@ -8,6 +8,7 @@
 use crate::types::SocketAddress;
 use base::errno::{Errno, Result};
 use base::fork::generation;
+use base::lock::{Mutex, MutexGuard};
 use base::time::Instant;
 use base::trace::{self, Field, Value, is_on};
 use core::fmt;
@@ -77,6 +78,14 @@ fn phase_name(phase: u8) -> &'static str {
     PHASES.get(usize::from(phase)).copied().unwrap_or_default()
 }
 
+/// A change of phase and its records are one: threads of one connection may both change it. Who is
+/// interrupted with the lock by a signal, whose handler does so too, is not waited for long.
+fn one_at_a_time() -> Option<MutexGuard<'static, ()>> {
+    static CHANGING: Mutex<()> = Mutex::new(());
+    const LIMIT: Duration = Duration::from_millis(50);
+    CHANGING.try_lock_for(LIMIT)
+}
+
 impl Lane {
     fn number(&self) -> Option<u64> {
         match self.number.load(Ordering::Relaxed) {
@@ -121,7 +130,8 @@ impl Lane {
 
     #[cold]
     fn end_traced(&self) {
-        self.leave_traced(&[]);
+        let _one = one_at_a_time();
+        self.end_phase(&[]);
         if let Some(number) = self.number() {
             self.number.store(0, Ordering::Relaxed);
             trace::end(number, &self.label(), &[]);
@@ -140,7 +150,8 @@ impl Lane {
     #[cold]
     fn enter_traced(&self, phase: Phase, fields: &[Field<'_>]) {
         if let Some(number) = self.number() {
-            self.leave_traced(&[]);
+            let _one = one_at_a_time();
+            self.end_phase(&[]);
             self.phase.store(phase as u8, Ordering::Relaxed);
             trace::begin(number, &phase_name(phase as u8), fields);
         }
@@ -156,6 +167,11 @@ impl Lane {
 
     #[cold]
     fn leave_traced(&self, fields: &[Field<'_>]) {
+        let _one = one_at_a_time();
+        self.end_phase(fields);
+    }
+
+    fn end_phase(&self, fields: &[Field<'_>]) {
         let phase = self.phase.swap(0, Ordering::Relaxed);
         if let (Some(number), 1..) = (self.number(), phase) {
             trace::end(number, &phase_name(phase), fields);

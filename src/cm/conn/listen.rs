@@ -13,8 +13,10 @@ impl Id {
         self.send(abi::Listen { id: self.handle(), backlog: backlog as u32 })?;
         // The kernel bound an unbound id to a port; others keep theirs.
         let known = if self.source_port() == 0 { self.query_addresses() } else { Ok(()) };
-        if let (true, Some(local)) = (trace::is_on(), self.addresses().0) {
-            self.lane().enter(Phase::Listen, &[("local", lane::address(&local))]);
+        if trace::is_on() {
+            if let Some(local) = self.addresses().0 {
+                self.lane().enter(Phase::Listen, &[("local", lane::address(&local))]);
+            }
         }
         known
     }

@@ -16,6 +16,7 @@ use base::errno::Result;
 use base::fail;
 use base::lock::Mutex;
 use base::owner::Owner;
+use base::trace;
 use core::sync::atomic::{AtomicBool, AtomicI32};
 use libc::c_int;
 
@@ -39,9 +40,11 @@ impl Stream {
     ) -> Result<Arc<Stream>> {
         let fd = channel.file().fd()?;
         state.fd = fd;
-        match id.addresses().1 {
-            Some(peer) => id.lane().begin(Kind::Stream, fd, &[("peer", lane::address(&peer))]),
-            None => id.lane().begin(Kind::Stream, fd, &[]),
+        if trace::is_on() {
+            match id.addresses().1 {
+                Some(peer) => id.lane().begin(Kind::Stream, fd, &[("peer", lane::address(&peer))]),
+                None => id.lane().begin(Kind::Stream, fd, &[]),
+            }
         }
         let stream = Arc::try_new(Stream {
             fd: AtomicI32::new(fd),

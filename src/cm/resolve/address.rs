@@ -7,6 +7,7 @@ use crate::lane::{self, Phase};
 use crate::types::SocketAddress;
 use crate::uapi::{self, abi};
 use base::errno::Result;
+use base::trace;
 
 impl Id {
     /// Starts to resolve; the outcome is an event.
@@ -22,8 +23,10 @@ impl Id {
         let family_before = self.with(|state| state.uses_ib_addresses);
         self.note_family(destination);
         self.set_destination(destination.bytes());
-        let peer = ("peer", lane::address(destination));
-        self.lane().enter(Phase::ResolveAddress, &[peer]);
+        if trace::is_on() {
+            let fields = [("peer", lane::address(destination))];
+            self.lane().enter(Phase::ResolveAddress, &fields);
+        }
         let sent = uapi::send_filled(fd, |command: &mut abi::ResolveAddr| {
             command.id = self.handle();
             command.timeout_ms = timeout_ms as u32;

@@ -91,21 +91,18 @@ impl Stream {
     /// Fills the buffers, as far as there is something.
     #[inline(always)]
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
-        if trace::is_on() {
-            return self.receive_traced(buffers, flags);
-        }
-        self.fill(buffers, flags)
-    }
-
-    #[inline(always)]
-    pub(super) fn fill(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
         if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
             return Err(nothing_special(flags));
         }
         let wanted = buffers.left();
         let mut call = Receive { buffers, flags, wanted };
         let blocking = |state: &StreamState| state.blocking(flags, state.options.receive_timeout);
-        match self.wait_for(blocking, &mut call) {
+        let received = self.wait_for(blocking, &mut call);
+        if trace::is_on() {
+            let is_taken = flags & MSG_PEEK == 0;
+            self.count(false, if is_taken { wanted - call.buffers.left() } else { 0 });
+        }
+        match received {
             Err(error) if call.buffers.left() == wanted => Err(error),
             // What came before the error is reported first.
             _ => Ok(()),
@@ -150,21 +147,17 @@ impl Stream {
     /// Sends what the buffers have, as far as it goes.
     #[inline(always)]
     pub(crate) fn send(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
-        if trace::is_on() {
-            return self.send_traced(buffers, flags);
-        }
-        self.empty(buffers, flags)
-    }
-
-    #[inline(always)]
-    pub(super) fn empty(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<()> {
         if flags & MSG_OOB != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
         let wanted = buffers.left();
         let mut call = Send { buffers, overlap: FIRST_TRANSFER };
         let blocking = |state: &StreamState| state.blocking(flags, state.options.send_timeout);
-        match self.wait_for(blocking, &mut call) {
+        let sent = self.wait_for(blocking, &mut call);
+        if trace::is_on() {
+            self.count(true, wanted - call.buffers.left());
+        }
+        match sent {
             Err(error) if call.buffers.left() < wanted => {
                 // The next call reports an error that was taken here.
                 self.put_back(error);

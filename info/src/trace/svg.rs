@@ -114,7 +114,7 @@ impl Axis {
                  <text x=\"{x:.1}\" y=\"{:.1}\" class=\"tick\">{}</text>",
                 TOP - 6.0,
                 TOP - 9.0,
-                if line == 0.0 { "0".to_owned() } else { shown(line) }
+                if line == 0.0 { "0".to_owned() } else { shown(line).replace(".00 ", " ") }
             );
             line += step;
         }

@@ -15,6 +15,7 @@
 //! | `device` | the devices of the process |
 //! | `verbs` | libibverbs |
 //! | `uapi` | the rdma_cm device of the kernel |
+//! | `lane` | the life of ids and rsockets in the trace |
 //! | `types` | the structs of the public headers |
 //! | `runtime` | the allocator and the panic handler |
 //!
@@ -54,6 +55,7 @@ mod device;
 pub mod export;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod lane;
 mod rsocket;
 pub mod types;
 mod uapi;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-//! What a library without std has to name: its allocator, and what becomes of a panic.
+//! What a library without std has to name: its allocator, and what becomes of a panic; and what it does when
+//! it is loaded.
 //!
 //! # Safety
-//! One symbol of the language, which is never called.
+//! One symbol of the language, which is never called, and a function that libc calls at load.
 #![allow(unsafe_code)]
 
 use base::allocator::Malloc;
@@ -26,3 +27,13 @@ extern "C" fn rust_eh_personality() {
     // SAFETY: no arguments.
     unsafe { libc::abort() }
 }
+
+/// The trace is this library's alone: others have `base` in them, too.
+extern "C" fn at_load() {
+    base::trace::start();
+}
+
+#[used]
+// SAFETY: the section holds pointers to such functions.
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;

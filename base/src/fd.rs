@@ -86,9 +86,8 @@ impl Drop for OwnedFd {
     }
 }
 
-/// Device and inode behind a number, which may be anything. Without libc's functions, which the preload
-/// library may intercept.
-pub(crate) fn identity(fd: RawFd) -> Result<(u64, u64)> {
+/// The status of an open file. Without libc's functions, which the preload library may intercept.
+pub(crate) fn status(fd: RawFd) -> Result<libc::stat> {
     // SAFETY: integers: valid when zero.
     let mut status: libc::stat = unsafe { core::mem::zeroed() };
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -102,7 +101,12 @@ pub(crate) fn identity(fd: RawFd) -> Result<(u64, u64)> {
         // SAFETY: a live struct.
         if unsafe { libc::fstat(fd, &raw mut status) } == 0 { Ok(()) } else { Err(Errno::last()) }
     })?;
-    Ok((status.st_dev as u64, status.st_ino as u64))
+    Ok(status)
+}
+
+/// Device and inode behind a number, which may be anything.
+pub(crate) fn identity(fd: RawFd) -> Result<(u64, u64)> {
+    status(fd).map(|status| (status.st_dev, status.st_ino))
 }
 
 /// The first bytes of a file, as many as `to` has room for.

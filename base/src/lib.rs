@@ -9,12 +9,14 @@
 //! | module | what it is |
 //! |---|---|
 //! | `random` | repeatable numbers for tests |
+//! | `trace` | what happens when, in a file |
 //! | `thread` | threads of the libraries |
 //! | `turn` | turns of a thread, whose end others can wait for |
 //! | `witness` | whether the program has closed the libraries' descriptors |
 //! | `owner` | who may touch a kernel object after fork |
 //! | `stats` | starts the counters at load |
 //! | `log` | diagnostics |
+//! | `output` | files that the libraries write |
 //! | `environment` | variables of the environment |
 //! | `settings` | all variables and files that the libraries read |
 //! | `descriptor_table` | objects by descriptor number |
@@ -67,6 +69,7 @@ pub mod lock;
 pub mod log;
 pub mod memory;
 pub mod once;
+mod output;
 pub mod owner;
 pub mod per_process;
 pub mod per_thread;
@@ -80,5 +83,6 @@ pub mod sync;
 mod system_call;
 pub mod thread;
 pub mod time;
+pub mod trace;
 pub mod turn;
 pub mod witness;

@@ -43,6 +43,10 @@ variables! {
         "a file to which these lines are appended instead; %p in its name stands for the process.";
     COUNTERS c"RDMACM_STATS" "0"
         "if set to 1, the process counts what it does in memory that rdmacm-info top shows while it runs.";
+    TRACE c"RDMACM_TRACE" "off"
+        "a file to which the life of each identifier and each rsocket is written in the Trace Event \
+         format, for Perfetto and rdmacm-info trace; %p in its name stands for the process, and without \
+         it a forked child writes nothing.";
     SYNC_TIMEOUT c"RDMACM_SYNC_TIMEOUT_MS" "no limit"
         "limit, in milliseconds, for which a call with a synchronous identifier waits for its event \
          before it fails with ETIMEDOUT.";

@@ -91,6 +91,25 @@ pub fn current() -> usize {
     unsafe { libc::pthread_self() as usize }
 }
 
+/// The calling thread's name, as the kernel has it.
+pub(crate) fn current_name(place: &mut [u8; 16]) -> &str {
+    // SAFETY: room for the longest name with its zero byte.
+    unsafe { libc::prctl(libc::PR_GET_NAME, place.as_mut_ptr()) };
+    text_of(place)
+}
+
+/// The start of what is text, up to a zero byte or a line feed.
+pub(crate) fn text_of(bytes: &[u8]) -> &str {
+    let text = bytes.split(|byte| matches!(byte, 0 | b'\n')).next().unwrap_or_default();
+    match core::str::from_utf8(text) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = text.get(..error.valid_up_to()).unwrap_or_default();
+            core::str::from_utf8(valid).unwrap_or_default()
+        }
+    }
+}
+
 struct Start<W> {
     /// At most fifteen bytes, as the kernel has it.
     name: &'static CStr,

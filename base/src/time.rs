@@ -23,6 +23,11 @@ impl Instant {
         Instant(Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec as u32))
     }
 
+    /// Of the clock, whose zero means nothing.
+    pub(crate) fn since_zero(self) -> Duration {
+        self.0
+    }
+
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Instant::now().saturating_duration_since(*self)

@@ -9,6 +9,7 @@ import tempfile
 import time
 
 import behaviours
+import traces
 from harness import (CTEST, OUT, ROOT, SOFT_ADDRESS, SOFT_DEVICE, compile_program, environment, execute, indented, must,
                      preloaded)
 from suite import Suite
@@ -111,8 +112,8 @@ def ping(runs):
 def wrong(runs):
     ended = runs.run("dance")
     runs.check("a wrong command line", ended, 2)
-    (runs.report.good if "usage: rdmacm-info" in ended.err else runs.report.bad)("says the usage")
-    runs.check("help", runs.run("--help"), 0, r"usage: rdmacm-info", r"serve \[ADDRESS\]")
+    (runs.report.good if "Usage: rdmacm-info" in ended.err else runs.report.bad)("says the usage")
+    runs.check("help", runs.run("--help"), 0, r"Usage: rdmacm-info", r"serve +Echo for ping")
 
 
 # ctest/info/top.c runs beside what looks at it.
@@ -308,7 +309,8 @@ def top_text(runs):
 
 
 PARTS = {"overview": overview, "configuration": configuration, "route": route, "check": doctor, "ping": ping,
-         "top_counts": top_counts, "top_processes": top_processes, "top_text": top_text, "wrong": wrong}
+         "top_counts": top_counts, "top_processes": top_processes, "top_text": top_text,
+         "trace": lambda runs: traces.of_info(runs.args, runs.report), "wrong": wrong}
 
 
 def run(names, args, report):

@@ -9,6 +9,7 @@ preload library. The block must be what the run says; with
 import re
 
 import behaviours
+import traces
 from harness import (CTEST, OUT, ROOT, SOFT_DEVICE, Head, compile_program, difference, environment, execute, indented,
                      preloaded, programs_of)
 from suite import Suite
@@ -93,15 +94,17 @@ def others():
 
 
 def programs():
-    return ["probes", *[match.group(2) for match in BLOCK.finditer(PAGE.read_text())], *others()]
+    return ["probes", "trace", *[match.group(2) for match in BLOCK.finditer(PAGE.read_text())], *others()]
 
 
 def run(names, args, report):
     behaviours.build()
-    if not names or set(names) - set(others()) - {"probes"}:
+    if not names or set(names) - set(others()) - {"probes", "trace"}:
         failures(names, args, report)
     if not names or "probes" in names:
         probes(args, report)
+    if not names or "trace" in names:
+        traces.of_why(args, report)
     for name in others():
         if not names or name in names:
             itself(name, args, report)

@@ -3,7 +3,11 @@
 _rdmacm_info() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
   case $before in
-    -p | --port) return ;;
+    -p | --port | -n | --lanes) return ;;
+    trace | -o | --output)
+      mapfile -t COMPREPLY < <(compgen -f -- "$word")
+      return
+      ;;
     top)
       mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$word")
       return
@@ -14,6 +18,6 @@ _rdmacm_info() {
       ;;
   esac
   mapfile -t COMPREPLY < <(compgen -W \
-    "check route ping serve top -c --config -p --port --once --json -h --help -V --version" -- "$word")
+    "check route ping serve top trace -c --config -p --port --once -o --output -n --lanes --json -h --help -V --version" -- "$word")
 }
 complete -F _rdmacm_info rdmacm-info

@@ -8,6 +8,7 @@
 //! | `route` | which device would carry a connection |
 //! | `ping` | echoing server and client |
 //! | `top` | the counters of a running process |
+//! | `trace` | where the time of connections went, of a trace |
 //! | `overview` | libraries, kernel, devices, addresses, limits, settings |
 //! | `device` | devices, ports, GIDs |
 //! | `library` | librdmacm and libibverbs, opened at run time |
@@ -24,138 +25,105 @@ mod page;
 mod ping;
 mod route;
 mod top;
+mod trace;
 mod value;
 
+use clap::builder::RangedU64ValueParser;
+use clap::{Parser, Subcommand, value_parser};
 use library::Libraries;
 use std::io::Write;
 use std::process::ExitCode;
 use value::Value;
 
-const DEFAULT_PORT: u16 = 7471;
-const USAGE: &str = "usage: rdmacm-info [--json] [COMMAND]
-
-  (none)             libraries, kernel, devices, addresses that can be bound, limits
-  -c, --config       variables and files: default, present value, meaning
-  check              what is missing on this machine, each with the remedy; 1 where something is
-  route ADDRESS      which device, port and GID would carry a connection, and why not
-  ping ADDRESS       connect time, latency and throughput to `rdmacm-info serve` there
-  serve [ADDRESS]    echo for ping, over rsockets on the port and over ids on the next one
-  top [PID]          what a process counts that runs with RDMACM_STATS=1; which ones do
-
-  -p, --port PORT    for route, ping and serve (7471)
-  --once             for top: one table
-  --json             print JSON
-  -h, --help; -V, --version
-";
-
-enum Command {
-    Overview,
-    Config,
-    Check,
-    Route(String),
-    Ping(String),
-    Serve(Option<String>),
-    Top(Option<u32>),
-    Help,
-    Version,
-}
-
+/// What librdmacm finds on this machine, and why something does not work. Without a command:
+/// libraries, kernel, devices, addresses that can be bound, limits.
+#[derive(Parser)]
+#[command(version)]
 struct Options {
-    command: Command,
+    /// Variables and files: default, present value, meaning
+    #[arg(short, long)]
+    config: bool,
+    /// Port of route, ping and serve
+    #[arg(short, long, global = true, default_value_t = 7471, value_parser = value_parser!(u16).range(1..))]
     port: u16,
-    as_json: bool,
-    once: bool,
+    /// Print JSON
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
 }
 
-/// What the command line asks for, or what is wrong with it.
-fn parse(words: impl Iterator<Item = String>) -> Result<Options, String> {
-    let mut options =
-        Options { command: Command::Overview, port: DEFAULT_PORT, as_json: false, once: false };
-    let mut plain = Vec::new();
-    let mut words = words;
-    while let Some(word) = words.next() {
-        match word.as_str() {
-            "--json" => options.as_json = true,
-            "--once" => options.once = true,
-            "-c" | "--config" => options.command = Command::Config,
-            "-h" | "--help" => options.command = Command::Help,
-            "-V" | "--version" => options.command = Command::Version,
-            "-p" | "--port" => {
-                let port = words.next().and_then(|port| port.parse().ok()).filter(|port| *port > 0);
-                options.port = port.ok_or("--port needs a number from 1 to 65535")?;
-            }
-            option if option.starts_with('-') => return Err(format!("unknown option {option}")),
-            _ => plain.push(word),
-        }
-    }
-    let mut plain = plain.into_iter();
-    if let Some(command) = plain.next() {
-        let argument = plain.next();
-        options.command = match (command.as_str(), argument) {
-            ("check", None) => Command::Check,
-            ("route", Some(address)) => Command::Route(address),
-            ("ping", Some(address)) => Command::Ping(address),
-            ("serve", address) => Command::Serve(address),
-            ("top", None) => Command::Top(None),
-            ("top", Some(process)) => match process.parse() {
-                Ok(process) => Command::Top(Some(process)),
-                Err(_) => return Err(format!("{process}: top needs the number of a process")),
-            },
-            ("route" | "ping", None) => return Err(format!("{command} needs an address")),
-            ("check", Some(more)) => return Err(format!("{more}: check takes no argument")),
-            _ => return Err(format!("unknown command {command}")),
-        };
-    }
-    match plain.next() {
-        Some(more) => Err(format!("{more}: one argument too many")),
-        None => Ok(options),
-    }
+#[derive(Subcommand)]
+enum Command {
+    /// What is missing on this machine, each with the remedy; 1 where something is
+    Check,
+    /// Which device, port and GID would carry a connection, and why not
+    Route { address: String },
+    /// Connect time, latency and throughput to `rdmacm-info serve` there
+    Ping { address: String },
+    /// Echo for ping, over rsockets on the port and over ids on the next one
+    Serve { address: Option<String> },
+    /// What a process counts that runs with RDMACM_STATS=1; without a number, which ones do
+    Top {
+        /// Number of the process
+        #[arg(value_name = "PID")]
+        process: Option<u32>,
+        /// One table, without rates
+        #[arg(long)]
+        once: bool,
+    },
+    /// Where the time of connections went, of files that RDMACM_TRACE has made: a table, and a
+    /// timeline as SVG
+    Trace {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<String>,
+        /// Where the timeline goes; without it, beside the first file
+        #[arg(short, long, value_name = "SVG")]
+        output: Option<String>,
+        /// At most so many lanes in it
+        #[arg(short = 'n', long, value_name = "N", default_value_t = trace::LANES,
+              value_parser = RangedU64ValueParser::<usize>::new().range(1..))]
+        lanes: usize,
+    },
 }
 
-fn run(options: &Options) -> Result<(Value, bool), String> {
+/// What a command says, and whether all is well; `top` prints by itself.
+fn run(options: &Options) -> Result<(Option<Value>, bool), String> {
+    let said = |value: Value| Ok((Some(value), true));
+    if let Some(Command::Top { process, once }) = options.command {
+        let shape = top::Shape { once, as_json: options.json };
+        return top::top(process, shape).map(|()| (None, true));
+    }
+    if let Some(Command::Trace { files, output, lanes }) = &options.command {
+        return said(trace::trace(files, output.as_deref(), *lanes)?);
+    }
     let libraries = Libraries::open();
-    Ok(match &options.command {
-        // Printed by `main`.
-        Command::Top(_) => (Value::from(true), true),
-        Command::Help => (USAGE.trim_end().into(), true),
-        Command::Version => (format!("rdmacm-info {}", env!("CARGO_PKG_VERSION")).into(), true),
-        Command::Overview => (overview::overview(&libraries), true),
-        Command::Config => (overview::configuration(), true),
-        Command::Check => check::check(&libraries),
-        Command::Route(address) => route::route(&libraries?, address, options.port),
-        Command::Ping(address) => ping::ping(&libraries?, address, options.port),
-        Command::Serve(address) => {
+    let checked = |(value, is_fine)| Ok((Some(value), is_fine));
+    match &options.command {
+        Some(Command::Check) => checked(check::check(&libraries)),
+        Some(Command::Route { address }) => {
+            checked(route::route(&libraries?, address, options.port))
+        }
+        Some(Command::Ping { address }) => checked(ping::ping(&libraries?, address, options.port)),
+        Some(Command::Serve { address }) => {
             // Its threads use them until the program ends.
             let libraries: &'static Libraries = Box::leak(Box::new(libraries?));
             ping::serve(libraries, address.as_deref(), options.port)?;
-            (Value::from(true), true)
+            Ok((None, true))
         }
-    })
+        _ if options.config => said(overview::configuration()),
+        _ => said(overview::overview(&libraries)),
+    }
 }
 
 fn main() -> ExitCode {
-    let options = match parse(std::env::args().skip(1)) {
-        Ok(options) => options,
-        Err(problem) => {
-            eprint!("rdmacm-info: {problem}\n{USAGE}");
-            return ExitCode::from(2);
-        }
-    };
-    if let Command::Top(process) = options.command {
-        // It prints by itself, and needs no library.
-        let shape = top::Shape { once: options.once, as_json: options.as_json };
-        return match top::top(process, shape) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(problem) => {
-                eprintln!("rdmacm-info: {problem}");
-                ExitCode::FAILURE
-            }
-        };
-    }
+    let options = Options::parse();
     match run(&options) {
         Ok((value, is_fine)) => {
-            // Whoever reads may have gone.
-            let _ = std::io::stdout().write_all(value.render(options.as_json).as_bytes());
+            if let Some(value) = value {
+                // Whoever reads may have gone.
+                let _ = std::io::stdout().write_all(value.render(options.json).as_bytes());
+            }
             if is_fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
         }
         Err(problem) => {
@@ -169,19 +137,29 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
-    fn parsed(line: &str) -> Result<Options, String> {
-        parse(line.split_whitespace().map(str::to_owned))
+    fn parsed(line: &str) -> Result<Options, clap::Error> {
+        Options::try_parse_from(format!("rdmacm-info {line}").split_whitespace())
     }
 
     #[test]
     fn command_lines() {
-        let of = |line| parsed(line).map(|options| (options.port, options.as_json));
-        assert_eq!(of("--json"), Ok((7471, true)));
-        assert_eq!(of("ping 10.0.0.1 -p 9"), Ok((9, false)));
-        assert!(matches!(parsed("-c").map(|all| all.command), Ok(Command::Config)));
-        assert!(matches!(parsed("serve").map(|all| all.command), Ok(Command::Serve(None))));
-        assert!(matches!(parsed("top 7 --once").map(|all| all.command), Ok(Command::Top(Some(7)))));
+        let of = |line| parsed(line).map(|options| (options.port, options.json)).ok();
+        assert_eq!(of("--json"), Some((7471, true)));
+        assert_eq!(of("ping 10.0.0.1 -p 9"), Some((9, false)));
+        assert_eq!(of("top 7 --json"), Some((7471, true)));
+        assert!(parsed("-c").is_ok_and(|all| all.config));
+        let command = |line| parsed(line).ok().and_then(|options| options.command);
+        assert!(matches!(command("serve"), Some(Command::Serve { address: None })));
+        assert!(matches!(
+            command("top 7 --once"),
+            Some(Command::Top { process: Some(7), once: true })
+        ));
+        let traced = command("trace a.json b.json -o c.svg -n 5");
+        assert!(matches!(traced, Some(Command::Trace { lanes: 5, output: Some(_), .. })));
         for wrong in [
+            "trace",
+            "trace a -n 0",
+            "trace a -o",
             "top x",
             "top 1 2",
             "route",

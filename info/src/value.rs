@@ -2,6 +2,7 @@
 
 //! What a command has to say: printed as indented text, or as JSON.
 
+use serde::{Serialize, Serializer};
 use std::fmt::{self, Write};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +13,22 @@ pub(crate) enum Value {
     Flag(bool),
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
+    Table(Table),
+}
+
+/// Rows of values: as text in columns, as JSON a map for each.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Table {
+    pub(crate) columns: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<Value>>,
+    /// Rows that are printed as text; JSON has all.
+    pub(crate) shown: usize,
+}
+
+impl From<Table> for Value {
+    fn from(table: Table) -> Value {
+        Value::Table(table)
+    }
 }
 
 impl From<&str> for Value {
@@ -79,39 +96,62 @@ impl From<Map> for Value {
     }
 }
 
-impl Value {
-    fn json(&self, out: &mut String) -> fmt::Result {
-        match self {
-            Value::Text(text) => quote(text, out),
-            Value::Number(number) => write!(out, "{number}"),
-            Value::Real(number) if number.is_finite() => write!(out, "{number}"),
-            Value::Real(_) => out.write_str("null"),
-            Value::Flag(flag) => write!(out, "{flag}"),
-            Value::List(list) => {
-                out.push('[');
-                for (index, value) in list.iter().enumerate() {
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    value.json(out)?;
-                }
-                out.write_char(']')
-            }
-            Value::Map(map) => {
-                out.push('{');
-                for (index, (key, value)) in map.iter().enumerate() {
-                    if index > 0 {
-                        out.push(',');
-                    }
-                    quote(key, out)?;
-                    out.push(':');
-                    value.json(out)?;
-                }
-                out.write_char('}')
-            }
-        }
+impl Table {
+    fn maps(&self) -> Value {
+        let map = |row: &Vec<Value>| {
+            let names = self.columns.iter().map(|name| (*name).to_owned());
+            Value::Map(names.zip(row.iter().cloned()).collect())
+        };
+        Value::List(self.rows.iter().map(map).collect())
     }
 
+    /// Numbers stand at the right of their column.
+    fn text(&self, indent: usize, out: &mut String) -> fmt::Result {
+        let head = self.columns.iter().map(|name| (*name).to_owned()).collect();
+        let cell = |value: &Value| value.render(false).trim_end().to_owned();
+        let rows = self.rows.iter().take(self.shown);
+        let lines: Vec<Vec<String>> =
+            core::iter::once(head).chain(rows.map(|row| row.iter().map(cell).collect())).collect();
+        let is_number = |column: usize| {
+            self.rows.iter().all(|row| !matches!(row.get(column), Some(Value::Text(_))))
+        };
+        if !out.is_empty() && !out.ends_with('\n') {
+            writeln!(out)?;
+        }
+        for line in &lines {
+            write!(out, "{:indent$}", "")?;
+            for (column, text) in line.iter().enumerate() {
+                let cells = lines.iter().filter_map(|line| line.get(column));
+                let width = cells.map(|text| text.chars().count()).max().unwrap_or(0);
+                match is_number(column) {
+                    true => write!(out, "{text:>width$}  ")?,
+                    false => write!(out, "{text:width$}  ")?,
+                }
+            }
+            writeln!(out)?;
+        }
+        match self.rows.len().saturating_sub(self.shown) {
+            0 => Ok(()),
+            more => writeln!(out, "{:indent$}and {more} more (--json has all)", ""),
+        }
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Text(text) => to.serialize_str(text),
+            Value::Number(number) => to.serialize_i64(*number),
+            Value::Real(number) => to.serialize_f64(*number),
+            Value::Flag(flag) => to.serialize_bool(*flag),
+            Value::List(list) => to.collect_seq(list),
+            Value::Map(map) => to.collect_map(map.iter().map(|(key, value)| (key, value))),
+            Value::Table(table) => table.maps().serialize(to),
+        }
+    }
+}
+
+impl Value {
     fn text(&self, indent: usize, out: &mut String) -> fmt::Result {
         match self {
             Value::Text(text) => writeln!(out, "{text}"),
@@ -144,35 +184,25 @@ impl Value {
                 }
                 Ok(())
             }
+            Value::Table(table) => table.text(indent, out),
         }
     }
 
     /// As the user asked for it, with a line feed at the end.
     pub(crate) fn render(&self, as_json: bool) -> String {
+        if as_json {
+            // Every key is text, and a number that is none becomes null.
+            return serde_json::to_string(self).unwrap_or_default() + "\n";
+        }
         let mut out = String::new();
         // Writing to a string does not fail.
-        let _ = if as_json { self.json(&mut out) } else { self.text(0, &mut out) };
+        let _ = self.text(0, &mut out);
         let mut lines: String = out.lines().map(|line| line.trim_end().to_owned() + "\n").collect();
         if lines.is_empty() {
             lines.push('\n');
         }
         lines
     }
-}
-
-fn quote(text: &str, out: &mut String) -> fmt::Result {
-    out.push('"');
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => {
-                out.push('\\');
-                out.push(character);
-            }
-            control if control < ' ' => write!(out, "\\u{:04x}", control as u32)?,
-            other => out.push(other),
-        }
-    }
-    out.write_char('"')
 }
 
 #[cfg(test)]
@@ -200,10 +230,27 @@ mod tests {
     }
 
     #[test]
+    fn tables_have_columns_and_say_what_is_not_shown() {
+        let row = |name: &str, count: i64| vec![Value::from(name), Value::from(count)];
+        let rows = vec![row("a", 100), row("longer", 5), row("c", 1)];
+        let table = Table { columns: vec!["name", "count"], rows, shown: 2 };
+        let value: Value = Map::default().with("all", table).into();
+        assert_eq!(
+            value.render(false),
+            "all:\n  name    count\n  a         100\n  longer      5\n  and 1 more (--json has all)\n"
+        );
+        assert_eq!(
+            value.render(true),
+            "{\"all\":[{\"name\":\"a\",\"count\":100},{\"name\":\"longer\",\"count\":5},\
+             {\"name\":\"c\",\"count\":1}]}\n"
+        );
+    }
+
+    #[test]
     fn json_is_quoted() {
         assert_eq!(
             sample().render(true),
-            "{\"name\":\"rxe0\",\"ports\":[{\"port\":1,\"state\":\"active \\\"now\\\"\\u000a\"}],\
+            "{\"name\":\"rxe0\",\"ports\":[{\"port\":1,\"state\":\"active \\\"now\\\"\\n\"}],\
              \"usable\":true,\"none\":[],\"limits\":{\"memory\":64}}\n"
         );
         assert_eq!(Value::Real(f64::NAN).render(true), "null\n");

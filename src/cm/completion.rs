@@ -12,6 +12,7 @@ use crate::cm::event;
 use crate::cm::id::Id;
 use crate::cm::sync_mode;
 use crate::cm::sync_timeout::sync_timeout;
+use crate::lane;
 use crate::types::rdma_cm_id;
 use crate::verbs::{self, Waited, invalid};
 use base::deadline::{Deadline, poll_until};
@@ -106,7 +107,12 @@ impl Watch {
         let of = |fd| pollfd { fd, events: POLLIN, revents: 0 };
         let mut fds = [of(channel.fd), of(events)];
         let until = *self.deadline.get_or_insert_with(|| sync_timeout().begin());
-        let ready = poll_until(&mut fds, self.flushed.map_or(until, |end| end.earlier(until)))?;
+        let begin = lane::wait_begins();
+        let ready = poll_until(&mut fds, self.flushed.map_or(until, |end| end.earlier(until)));
+        if let Some(begin) = begin {
+            id.lane().waited(begin, "wait for a completion", None);
+        }
+        let ready = ready?;
         if fds[0].revents != 0 {
             return Ok(true);
         }

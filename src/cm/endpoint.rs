@@ -14,6 +14,7 @@ use crate::cm::qp;
 use crate::cm::sync_mode::{self, Operation};
 use crate::cm::sync_timeout::sync_timeout;
 use crate::cm::wildcard;
+use crate::lane::Kind;
 use crate::types::{
     RAI_PASSIVE, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, SocketAddress, rdma_addrinfo, rdma_cm_id,
     rdma_port_space,
@@ -76,6 +77,7 @@ unsafe fn from_entry(
         entry.ai_port_space as rdma_port_space,
         entry.ai_qp_type as u32,
     )?;
+    id.lane().begin(Kind::Id, id.handle() as i32, &[]);
     let set_up = if is_passive {
         prepare_passive(id, &addresses, entry, pd, attr)
     } else {

@@ -8,6 +8,7 @@ use super::ret::IntoC;
 use crate::cm::channel::Channel;
 use crate::cm::id::{self, Id};
 use crate::cm::option;
+use crate::lane::Kind;
 use crate::types::{rdma_cm_id, rdma_event_channel, rdma_port_space};
 use base::errno::preserve_errno;
 use libc::{c_int, c_void};
@@ -69,6 +70,7 @@ pub unsafe extern "C" fn rdma_create_id(
         .and_then(|place| {
             let qp_type = id::default_qp_type(ps);
             let made = preserve_errno(|| id::create(channel.ok(), context, ps, qp_type))?;
+            made.lane().begin(Kind::Id, made.handle() as i32, &[]);
             *place = made.as_c();
             Ok(())
         })

@@ -18,6 +18,7 @@ use base::deadline::{Deadline, Timeout};
 use base::errno::{Errno, Result};
 use base::fork::generation;
 use base::memory::try_push;
+use base::trace;
 use base::witness;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -28,8 +29,15 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(1);
 /// The process, as `fork::generation`, that has ended its connections.
 static FINISHED: AtomicU32 = AtomicU32::new(u32::MAX);
 
-/// Ends all connections, and waits until what was sent has left; ETIMEDOUT when it has not in time.
+/// Ends all connections, and the trace.
 pub(crate) fn finish(limit: Timeout) -> Result<()> {
+    let ended = end_connections(limit);
+    trace::finish();
+    ended
+}
+
+/// Waits until what was sent has left; ETIMEDOUT when it has not in time.
+fn end_connections(limit: Timeout) -> Result<()> {
     FINISHED.store(generation(), Ordering::Release);
     if !witness::is_intact() {
         return Ok(());

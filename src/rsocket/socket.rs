@@ -15,6 +15,7 @@ use base::counters::{Live, layout};
 use base::errno::{Errno, Result};
 use base::fail;
 use base::fd::RawFd;
+use base::trace;
 use core::sync::atomic::{AtomicBool, Ordering};
 use libc::{
     F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, O_ACCMODE, O_NONBLOCK, O_RDWR, POLLNVAL, c_int,
@@ -193,7 +194,13 @@ impl Socket {
     pub(crate) fn receive(&self, buffers: &mut Buffers<'_>, flags: c_int) -> Result<Received> {
         match &self.kind {
             Kind::Stream(_) => self.read(buffers, flags).map(Received::of_bytes),
-            Kind::Datagram(datagram) => datagram.receive(buffers, flags),
+            Kind::Datagram(datagram) => {
+                let received = datagram.receive(buffers, flags);
+                if let (true, Ok(received)) = (trace::is_on(), &received) {
+                    datagram.count(false, received.count);
+                }
+                received
+            }
             Kind::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
@@ -230,7 +237,13 @@ impl Socket {
         match &self.kind {
             // As TCP, a stream takes no notice of an address.
             Kind::Stream(stream) => stream.send(buffers, flags)?,
-            _ => self.as_datagram()?.send(buffers, flags, to)?,
+            _ => {
+                let datagram = self.as_datagram()?;
+                datagram.send(buffers, flags, to)?;
+                if trace::is_on() {
+                    datagram.count(true, wanted);
+                }
+            }
         }
         Ok(wanted - buffers.left())
     }

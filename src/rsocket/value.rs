@@ -24,6 +24,8 @@ pub(crate) const AS_UDP: c_int = 0x100;
 /// Of a listener: a request is answered by raccept, so a connection is never left to a process that
 /// does not accept. Its value is the number of those that are answered and not taken.
 pub(crate) const ON_DEMAND: c_int = 0x101;
+/// For the trace: the program's descriptor, beside which the rsocket is.
+pub(crate) const BESIDE: c_int = 0x102;
 
 const USEC_PER_SEC: i64 = 1_000_000;
 

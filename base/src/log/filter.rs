@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, Ordering};
 
 /// How much a line matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +60,9 @@ struct Wanted(UnsafeCell<[[bool; LEVELS.len()]; PARTS.len()]>);
 unsafe impl Sync for Wanted {}
 
 static WANTED: Wanted = Wanted::none();
+
+/// Whether there is a trace (`trace`), which may end at any time.
+static TRACED: AtomicBool = AtomicBool::new(false);
 
 impl Wanted {
     const fn none() -> Wanted {
@@ -134,6 +138,24 @@ const fn contains(text: &[u8], wanted: &[u8]) -> bool {
 #[must_use]
 pub fn enabled(part: Part, level: Level) -> bool {
     WANTED.has(part, level)
+}
+
+/// Whether there is a trace.
+#[inline(always)]
+pub(crate) fn is_traced() -> bool {
+    TRACED.load(Ordering::Relaxed)
+}
+
+/// Whether lines of the part that failures are reported in are asked for, or there is a trace.
+#[inline(always)]
+#[must_use]
+pub fn is_heard(part: Part) -> bool {
+    enabled(part, Level::Warn) || is_traced()
+}
+
+/// Begins or ends the trace.
+pub(crate) fn set_traced(is_traced: bool) {
+    TRACED.store(is_traced, Ordering::Relaxed);
 }
 
 /// What a value of `RDMACM_LOG` asks for, and its first word that means nothing.

@@ -4,25 +4,15 @@
 //! move a terminal's cursor.
 //!
 //! # Safety
-//! clock_gettime(2) on a live value; system calls without pointers.
+//! clock_gettime(2) on a live value.
 #![allow(unsafe_code)]
 
-use crate::system_call::system_call;
+use crate::output::{process, thread};
 use core::fmt::{self, Write};
 
 /// What pipes take in one piece is longer.
 const ROOM: usize = 1024;
 const CUT: &[u8] = b"...\n";
-
-pub(super) fn process() -> i32 {
-    // SAFETY: no pointers.
-    unsafe { system_call(libc::SYS_getpid, [0; 4]) }.unwrap_or(0) as i32
-}
-
-fn thread() -> i32 {
-    // SAFETY: no pointers.
-    unsafe { system_call(libc::SYS_gettid, [0; 4]) }.unwrap_or(0) as i32
-}
 
 /// A line that is being written.
 pub(super) struct Line {

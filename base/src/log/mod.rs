@@ -26,7 +26,8 @@ mod line;
 mod sink;
 mod start;
 
-pub use filter::{Level, Part, enabled};
+pub use filter::{Level, Part, enabled, is_heard};
+pub(crate) use filter::{is_traced, set_traced};
 
 use crate::errno::Errno;
 use core::fmt::{Arguments, Display, Write};
@@ -114,6 +115,17 @@ pub fn failed(
         write(part, level, about, format_args!("{text}: {error}"));
     }
     error
+}
+
+/// For `insist`, at load: remembers where lines go.
+pub(crate) fn prepare() {
+    sink::at_load();
+}
+
+/// A line that the user has to see whatever level is on: what was asked for cannot be done.
+#[cold]
+pub(crate) fn insist(text: Arguments<'_>) {
+    write(Part::Cm, Level::Error, None, text);
 }
 
 /// What `log!` calls, after it has asked whether the level is on.

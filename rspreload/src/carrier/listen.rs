@@ -272,6 +272,7 @@ fn take(listener: &Socket, rsocket: c_int, flags: c_int) -> Result<(c_int, Optio
         original::close_own(fd);
         return Err(error);
     }
+    rsocket::name_in_trace(&socket, accepted);
     let peer = socket.state.lock().addresses.map(|(_, peer)| peer);
     socket.decided(Way::Rdma, peer.map_or(Place::Unknown, Place::From));
     let peer = peer.map(|peer| peer.in_family(listener.family));

@@ -17,6 +17,8 @@ use libc::{SOL_SOCKET, c_int};
 const RDMA_SQSIZE: c_int = 0;
 const RDMA_RQSIZE: c_int = 1;
 const RDMA_INLINE: c_int = 2;
+/// Not in the C library: for its trace, the program's descriptor.
+const RDMA_BESIDE: c_int = 0x102;
 /// Not in the C library: peers may be plain UDP sockets, and datagrams as long as UDP's.
 const RDMA_AS_UDP: c_int = 0x100;
 
@@ -35,7 +37,17 @@ pub(super) fn open(socket: &Socket, family: c_int) -> Result<c_int> {
     for setting in &socket.state.lock().settings {
         setting.apply(rsocket);
     }
+    name_in_trace(socket, rsocket);
     Ok(rsocket)
+}
+
+/// The descriptor that the program knows the rsocket by.
+pub(super) fn name_in_trace(socket: &Socket, rsocket: c_int) {
+    if config::get().has_trace {
+        if let Some(fd) = socket.state.lock().fds.first() {
+            Setting::number(SOL_RDMA, RDMA_BESIDE, *fd).apply(rsocket);
+        }
+    }
 }
 
 /// Queue sizes of the environment.

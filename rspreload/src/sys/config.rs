@@ -55,6 +55,8 @@ pub(crate) struct Config {
     pub(crate) require_rdma: bool,
     /// RS_STATS: one line of byte counts for each socket.
     pub(crate) stats: bool,
+    /// RDMACM_TRACE: librdmacm writes one.
+    pub(crate) has_trace: bool,
 }
 
 /// What the configuration says about a socket.
@@ -138,6 +140,7 @@ impl Config {
                 Duration::from_millis(value.unsigned_abs().into())
             }),
             require_rdma: is_required(),
+            has_trace: base::environment::read(settings::TRACE.name, |_| Some(())).is_some(),
             stats: base::environment::read(settings::STATS.name, |value| Some(is_on(value)))
                 .unwrap_or_default(),
         }

@@ -4,6 +4,7 @@
 
 use super::parameters::{self, Parameters};
 use crate::cm::id::Id;
+use crate::lane::{self, Phase};
 use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
 use crate::uapi::{self, abi};
 use base::errno::Result;
@@ -37,7 +38,9 @@ impl Id {
             self.queue_pair_to_rtr(Some(responder_resources))?;
             self.queue_pair_to_rts(Some(initiator_depth))?;
         }
-        let sent = uapi::send_filled(self.fd()?, |command: &mut abi::Accept| {
+        let fd = self.fd()?;
+        self.lane().enter(Phase::Accept, &[]);
+        let sent = uapi::send_filled(fd, |command: &mut abi::Accept| {
             command.uid = self.key().raw();
             command.id = self.handle();
             command.ece = self.with(|state| abi::Ece {
@@ -48,7 +51,12 @@ impl Id {
             parameters::to_kernel(self, given, &mut command.conn_param)
         });
         probe!(rdmacm, accept__start, self.as_c());
+        if self.is_datagram() && sent.is_ok() {
+            // No event follows.
+            self.lane().leave(&[]);
+        }
         sent.map_err(|error| {
+            self.lane().leave(&[lane::failure(error)]);
             // The command's error is the one to report.
             let _ = self.fail_queue_pair();
             parameters::refused(self, given, "ACCEPT", error)

@@ -4,6 +4,7 @@
 
 use super::parameters::{self, Parameters};
 use crate::cm::id::Id;
+use crate::lane::{self, Phase};
 use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
 use crate::uapi::{self, abi};
 use alloc::vec::Vec;
@@ -26,13 +27,18 @@ impl Id {
                 .unwrap_or(max_initiator);
             state.connect_failed = false;
         });
-        uapi::send_filled(self.fd()?, |command: &mut abi::Connect| {
+        let fd = self.fd()?;
+        self.lane().enter(Phase::Connect, &[]);
+        uapi::send_filled(fd, |command: &mut abi::Connect| {
             command.id = self.handle();
             let (vendor_id, attr_mod) = self.with(|state| state.local_ece);
             command.ece = abi::Ece { vendor_id, attr_mod };
             parameters::to_kernel(self, given, &mut command.conn_param)
         })
-        .map_err(|error| parameters::refused(self, given, "CONNECT", error))?;
+        .map_err(|error| {
+            self.lane().leave(&[lane::failure(error)]);
+            parameters::refused(self, given, "CONNECT", error)
+        })?;
         probe!(rdmacm, connect__start, self.as_c());
         self.with(|state| {
             if let Some(more) = state.more.get_mut() {

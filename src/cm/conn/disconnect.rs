@@ -3,6 +3,7 @@
 //! Disconnecting.
 
 use crate::cm::id::Id;
+use crate::lane::{self, Phase};
 use crate::uapi::abi;
 use base::because;
 use base::errno::Result;
@@ -19,6 +20,14 @@ impl Id {
             })?;
         }
         probe!(rdmacm, disconnect__start, self.as_c());
+        let lane = self.lane();
+        if lane.is_in(Phase::Established) {
+            lane.enter(Phase::Disconnect, &[]);
+        } else {
+            // The answer to the peer's, or part of a close.
+            lane.mark("disconnect", &[]);
+        }
         self.send(abi::Disconnect { id: self.handle() })
+            .inspect_err(|error| lane.mark("disconnect", &[lane::failure(*error)]))
     }
 }

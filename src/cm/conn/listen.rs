@@ -3,14 +3,22 @@
 //! Listening, and asynchronous events of the queue pair (rdma_notify).
 
 use crate::cm::id::Id;
+use crate::lane::{self, Phase};
 use crate::uapi::abi;
 use base::errno::Result;
+use base::trace;
 
 impl Id {
     pub(crate) fn listen(&self, backlog: i32) -> Result<()> {
         self.send(abi::Listen { id: self.handle(), backlog: backlog as u32 })?;
         // The kernel bound an unbound id to a port; others keep theirs.
-        if self.source_port() == 0 { self.query_addresses() } else { Ok(()) }
+        let known = if self.source_port() == 0 { self.query_addresses() } else { Ok(()) };
+        if trace::is_on() {
+            if let Some(local) = self.addresses().0 {
+                self.lane().enter(Phase::Listen, &[("local", lane::address(&local))]);
+            }
+        }
+        known
     }
 
     pub(crate) fn notify(&self, event: u32) -> Result<()> {

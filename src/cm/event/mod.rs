@@ -9,12 +9,14 @@
 //! | `write` | rdma_write_cm_event |
 //! | `reason` | events in the log |
 //! | `count` | events in the counters |
+//! | `traced` | events in the trace |
 //! | `describe` | rdma_event_str |
 
 mod count;
 mod describe;
 mod process;
 mod reason;
+mod traced;
 mod write;
 
 pub(crate) use describe::event_name;

@@ -2,23 +2,42 @@
 
 //! Fetches events from the kernel and does the library's part of each.
 
-use super::count;
-use super::reason;
+use super::{count, reason, traced};
 use crate::cm::channel::DeviceFile;
 use crate::cm::conn;
 use crate::cm::id::{self, CmEvent, EventOwner, IDS, Id, MEMBERSHIPS, OwnedEvent};
 use crate::cm::multicast;
 use crate::cm::resolve;
+use crate::lane;
 use crate::types::*;
 use crate::uapi::{self, Answer, abi};
 use base::deadline::{Deadline, wait_ready};
 use base::errno::{Errno, Result};
+use base::log::Part;
+use base::trace::{self, Value};
 use base::{because, log};
 use probe::probe;
 
 /// The next event of a channel that is for the application. EAGAIN and EINTR are the kernel's; with
 /// a deadline there is ETIMEDOUT, even where other events were fetched and dropped before it.
 pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
+    if trace::is_on() { next_traced(file, deadline) } else { fetch(file, deadline) }
+}
+
+/// How long the thread has waited for an event.
+#[cold]
+#[inline(never)]
+fn next_traced(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
+    let begin = lane::wait_begins();
+    let fetched = fetch(file, deadline);
+    if let (Some(begin), Ok(_)) = (begin, &fetched) {
+        let channel = file.fd().unwrap_or(-1);
+        trace::span(begin, &"wait for an event", &[("channel", Value::Number(channel.into()))]);
+    }
+    fetched
+}
+
+fn fetch(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
     let mut event = OwnedEvent::reserve()?;
     let mut reported = abi::EventResponse::blank();
     loop {
@@ -30,7 +49,9 @@ pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> 
         if let Some(owner) = owner_of(&reported) {
             event.begin(owner.id.as_c(), reported.event, reported.status as i32);
             if process(&owner, &reported, &mut event).is_some() {
-                reason::report(&owner.id, &event);
+                if log::is_heard(Part::Cm) {
+                    tell(&owner.id, &event);
+                }
                 count::event(&owner.id, &event);
                 probe!(rdmacm, event, event.id(), event.event(), event.status());
                 if ends_connect(event.event()) {
@@ -43,6 +64,16 @@ pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> 
         // Rare. An older kernel leaves fields out: they must not keep the values of this event.
         event = OwnedEvent::reserve()?;
         reported = abi::EventResponse::blank();
+    }
+}
+
+/// To the log and the trace.
+#[cold]
+#[inline(never)]
+fn tell(id: &Id, event: &CmEvent) {
+    reason::report(id, event);
+    if trace::is_on() {
+        traced::event(id, event);
     }
 }
 

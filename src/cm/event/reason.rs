@@ -11,17 +11,12 @@ use base::log::{Level, Part};
 use base::{because, log};
 use core::fmt;
 
-/// Writes the event as the application gets it.
-#[inline]
-pub(super) fn report(id: &Id, event: &CmEvent) {
-    if log::enabled(Part::Cm, Level::Warn) {
-        report_enabled(id, event);
-    }
-}
-
+/// Writes the event as the application gets it, where the log is on.
 #[cold]
-#[inline(never)]
-fn report_enabled(id: &Id, event: &CmEvent) {
+pub(super) fn report(id: &Id, event: &CmEvent) {
+    if !log::enabled(Part::Cm, Level::Warn) {
+        return;
+    }
     let name = event_name(event.event()).to_str().unwrap_or_default();
     let status = event.status();
     match meaning(event.event(), status, id.is_on_iwarp()) {

@@ -3,6 +3,7 @@
 //! Binding an id to a local address.
 
 use super::cm_id::Id;
+use crate::lane;
 use crate::types::SocketAddress;
 use crate::uapi::{self, abi};
 use base::because;
@@ -17,6 +18,7 @@ impl Id {
         };
         uapi::send_filled(self.fd()?, bind).map_err(|error| refused(self, address, error))?;
         self.note_family(address);
+        self.lane().mark("bind", &[("local", lane::address(address))]);
         self.query_addresses()
     }
 }

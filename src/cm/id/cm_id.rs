@@ -13,6 +13,7 @@ use super::state::IdState;
 use crate::cm::acknowledge::Acknowledgements;
 use crate::cm::channel::DeviceFile;
 use crate::cm::id_table::{Hold, Key, Table};
+use crate::lane::Lane;
 use crate::types::{SocketAddress, port_of, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain, QueuePair};
 use base::arc::Arc;
@@ -46,6 +47,7 @@ pub(crate) struct Id {
     pub(super) readers: AtomicU32,
     pub(super) acknowledgements: Acknowledgements,
     pub(super) pins: Pins,
+    pub(super) lane: Lane,
     pub(super) state: Mutex<IdState>,
     pub(super) counted: Live,
     /// Its queue pair.
@@ -84,6 +86,11 @@ impl Id {
 
     pub(crate) fn key(&self) -> Key {
         self.key
+    }
+
+    /// Its life in the trace.
+    pub(crate) fn lane(&self) -> &Lane {
+        &self.lane
     }
 
     pub(crate) fn file(&self) -> Arc<DeviceFile> {

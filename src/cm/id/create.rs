@@ -12,6 +12,7 @@ use super::pin::Pins;
 use super::state::IdState;
 use crate::cm::acknowledge::Acknowledgements;
 use crate::cm::channel::{Channel, DeviceFile};
+use crate::lane::Lane;
 use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, rdma_port_space};
 use crate::uapi::{self, abi};
 use alloc::boxed::Box;
@@ -133,6 +134,7 @@ fn allocate(
         (&raw mut (*place).readers).write(AtomicU32::new(0));
         (&raw mut (*place).acknowledgements).write(Acknowledgements::default());
         (&raw mut (*place).pins).write(Pins::default());
+        (&raw mut (*place).lane).write(Lane::default());
         (&raw mut (*place).state).write(Mutex::new(IdState::default()));
         (&raw mut (*place).counted).write(Live::of(layout::IDS_NOW));
         (&raw mut (*place).counted_queue_pair).write(Live::of(layout::QUEUE_PAIRS_NOW));

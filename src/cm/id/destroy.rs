@@ -7,6 +7,7 @@
 #![allow(unsafe_code)]
 
 use super::cm_id::{IDS, Id};
+use crate::lane::Phase;
 use crate::uapi::{self, abi};
 use alloc::boxed::Box;
 use base::errno::Result;
@@ -22,6 +23,9 @@ impl Id {
     /// The id is not used after this.
     pub(crate) unsafe fn destroy(&'static self) -> Result<()> {
         probe!(rdmacm, id__destroy, self.as_c());
+        if !self.lane.is_in(Phase::Close) {
+            self.lane.enter(Phase::Close, &[]);
+        }
         let file = self.file();
         let reported = if file.is_usable() {
             file.fd().and_then(|fd| {
@@ -76,6 +80,7 @@ impl Id {
 pub(super) unsafe fn free(id: &'static Id) {
     free_memberships(id);
     IDS.retire(id.key());
+    id.lane.end();
     // SAFETY: made by `create`; its key is retired, so nothing in the library refers to it.
     drop(unsafe { Box::from_raw((&raw const *id).cast_mut()) });
 }
@@ -87,6 +92,7 @@ pub(super) unsafe fn free(id: &'static Id) {
 unsafe fn free_unless_held(id: &'static Id) {
     if IDS.try_retire(id.key()) {
         free_memberships(id);
+        id.lane.end();
         // SAFETY: as in `free`.
         drop(unsafe { Box::from_raw((&raw const *id).cast_mut()) });
     }

@@ -3,9 +3,11 @@
 //! Resolving the address of a peer.
 
 use crate::cm::id::Id;
+use crate::lane::{self, Phase};
 use crate::types::SocketAddress;
 use crate::uapi::{self, abi};
 use base::errno::Result;
+use base::trace;
 
 impl Id {
     /// Starts to resolve; the outcome is an event.
@@ -21,6 +23,10 @@ impl Id {
         let family_before = self.with(|state| state.uses_ib_addresses);
         self.note_family(destination);
         self.set_destination(destination.bytes());
+        if trace::is_on() {
+            let fields = [("peer", lane::address(destination))];
+            self.lane().enter(Phase::ResolveAddress, &fields);
+        }
         let sent = uapi::send_filled(fd, |command: &mut abi::ResolveAddr| {
             command.id = self.handle();
             command.timeout_ms = timeout_ms as u32;
@@ -30,6 +36,7 @@ impl Id {
         });
         sent.inspect_err(|error| {
             self.refused("RESOLVE_ADDR", *error);
+            self.lane().leave(&[lane::failure(*error)]);
             self.public(|id| id.route.addr.dst = address_before);
             self.with(|state| state.uses_ib_addresses = family_before);
         })

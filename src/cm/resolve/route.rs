@@ -6,6 +6,7 @@ use crate::addrinfo;
 use crate::cm::id::Id;
 use crate::cm::option;
 use crate::cm::sync_timeout::sync_timeout;
+use crate::lane::{self, Phase};
 use crate::types::{RDMA_OPTION_IB, RDMA_OPTION_IB_PATH};
 use crate::uapi::abi;
 use base::deadline::Timeout;
@@ -16,10 +17,12 @@ impl Id {
     /// Starts to resolve; the outcome is an event.
     pub(crate) fn resolve_route(&self, timeout_ms: i32) -> Result<()> {
         self.context()?;
+        self.lane().enter(Phase::ResolveRoute, &[]);
         if self.is_on_infiniband() && self.set_known_route(timeout_ms) {
             return Ok(());
         }
         self.send(abi::ResolveRoute { id: self.handle(), timeout_ms: timeout_ms as u32 })
+            .inspect_err(|error| self.lane().leave(&[lane::failure(*error)]))
     }
 
     /// Sets the route that ibacm knows, which saves a question to the subnet administrator. False

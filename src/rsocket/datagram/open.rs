@@ -6,6 +6,7 @@ use super::port::Port;
 use super::state::{Datagram, DatagramState};
 use super::udp::UdpSocket;
 use crate::device;
+use crate::lane::{self, Kind, Lane, Phase};
 use crate::rsocket::service;
 use crate::rsocket::wait::blocking::sleep_until;
 use crate::types::SocketAddress;
@@ -14,6 +15,7 @@ use base::deadline::Deadline;
 use base::errno::{Errno, Result};
 use base::lock::Mutex;
 use base::owner::Owner;
+use base::trace;
 use core::time::Duration;
 use libc::c_int;
 
@@ -34,8 +36,10 @@ impl Datagram {
         let socket = Arc::try_new(Datagram {
             owner: Owner::current(),
             udp,
+            lane: Lane::default(),
             state: Mutex::new(DatagramState::new(family, nonblock)),
         })?;
+        socket.lane.begin(Kind::Datagram, fd, &[]);
         service::get()?.watch(fd, Arc::clone(&socket))?;
         Ok(socket)
     }
@@ -53,6 +57,7 @@ impl Datagram {
     pub(crate) fn connect(&self, address: &SocketAddress) -> Result<()> {
         self.owner.check()?;
         self.udp.connect(address)?;
+        self.lane.mark("rconnect", &[("peer", lane::address(address))]);
         self.state.lock().connected = Some(*address);
         // What fails here is tried again with the first datagram, which reports the error.
         let _ = self.local_address_for(address);
@@ -87,6 +92,10 @@ impl Datagram {
     /// goes with its last user.
     pub(crate) fn close(&self) {
         if self.owner.is_ours() {
+            if trace::is_on() {
+                let traffic = self.state.lock().traffic;
+                traffic.with_fields(|all| self.lane.enter(Phase::Close, all));
+            }
             self.end();
         }
         service::forget(self.udp.fd(), self);

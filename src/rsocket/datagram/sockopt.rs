@@ -6,7 +6,7 @@ use super::packet::SLOT;
 use super::state::Datagram;
 use crate::rsocket::config::{MAX_BUFFER, MAX_QUEUE, MIN_QUEUE, within};
 use crate::rsocket::value::{
-    self, AS_UDP, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA,
+    self, AS_UDP, BESIDE, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA,
 };
 use alloc::vec::Vec;
 use base::errno::{Errno, Result};
@@ -48,6 +48,10 @@ impl Datagram {
     fn set_device_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
         if name == AS_UDP {
             self.state.lock().as_udp = value::flag(bytes)?;
+            return Ok(());
+        }
+        if name == BESIDE {
+            self.lane.is_beside(value::int(bytes)?);
             return Ok(());
         }
         let number = within(value::unsigned(bytes)?, MIN_QUEUE, MAX_QUEUE);

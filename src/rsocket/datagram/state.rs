@@ -7,6 +7,7 @@ use super::packet;
 use super::peers::{self, PeerKey, Peers};
 use super::port::{Port, ReceivedSlot};
 use super::udp::{self, UdpSocket};
+use crate::lane::{Lane, Traffic};
 use crate::rsocket::config;
 use crate::rsocket::epoll::Epoll;
 use crate::rsocket::service;
@@ -36,6 +37,8 @@ const MOST_PORTS: usize = 16;
 pub(crate) struct Datagram {
     pub(super) owner: Owner,
     pub(super) udp: UdpSocket,
+    /// Its life in the trace.
+    pub(super) lane: Lane,
     pub(super) state: Mutex<DatagramState>,
 }
 
@@ -76,6 +79,8 @@ pub(super) struct DatagramState {
     pub(super) held: usize,
     pub(super) most_held: usize,
     pub(super) waiters: Waiters,
+    /// Counted where there is a trace.
+    pub(super) traffic: Traffic,
 }
 
 /// A datagram for the program, in the counters.
@@ -114,6 +119,7 @@ impl DatagramState {
             held: 0,
             most_held: config.receive_buffer as usize,
             waiters: Waiters::default(),
+            traffic: Traffic::default(),
         }
     }
 
@@ -243,6 +249,12 @@ impl Datagram {
         self.state.lock().poll()
     }
 
+    /// A call has moved so many bytes. Called where there is a trace.
+    #[cold]
+    pub(crate) fn count(&self, is_send: bool, bytes: usize) {
+        self.state.lock().traffic.count(is_send, bytes);
+    }
+
     /// A search has ended.
     pub(super) fn found(&self, peer: &PeerKey, handle: Option<Arc<AddressHandle>>) {
         self.state.lock().peers.found(peer, handle, Instant::now());
@@ -342,12 +354,20 @@ impl Source for Datagram {
             port.expect_event();
         }
     }
+
+    fn note_wait(&self, since: Instant) {
+        let moved = self.state.lock().traffic.count_wait(since);
+        if moved.is_some() {
+            self.lane.waited(since, "wait", moved);
+        }
+    }
 }
 
 impl Drop for Datagram {
     fn drop(&mut self) {
         // As of a stream: no timer, no watch for the descriptor's next owner.
         service::forget(self.udp.fd(), self);
+        self.lane.end();
         let is_ours = self.owner.is_ours();
         let state = self.state.get_mut();
         if !is_ours {

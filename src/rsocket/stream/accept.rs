@@ -63,6 +63,7 @@ impl Stream {
             service.resume(self.fd());
         }
         let peer = child.state.lock().peer;
+        child.id().lane().mark("raccept", &[]);
         Ok((child.fd(), peer))
     }
 

@@ -5,9 +5,11 @@
 use super::background;
 use super::shutdown::{Farewell, SHORT_WAIT};
 use super::state::{Phase, Stream};
+use crate::lane;
 use crate::rsocket::service;
 use base::arc::Arc;
 use base::deadline::Deadline;
+use base::trace;
 use core::time::Duration;
 
 /// How long the end of the process waits for one lock: a signal handler that ends the process may
@@ -19,6 +21,9 @@ impl Stream {
     /// when the last of them is out: `send_rest`.
     pub(crate) fn close(&self) {
         if self.owner.is_ours() {
+            if trace::is_on() {
+                self.traffic().with_fields(|all| self.id().lane().enter(lane::Phase::Close, all));
+            }
             self.end_all();
         }
         service::forget(self.fd(), self);
@@ -86,6 +91,10 @@ impl Stream {
         let mut state = self.state.try_lock_for(LOCK_LIMIT)?;
         if state.phase != Phase::Connected {
             return None;
+        }
+        if let (true, Some(link)) = (trace::is_on(), &state.link) {
+            let lane = link.endpoint.id().lane();
+            state.traffic.with_fields(|all| lane.mark("end of the process", all));
         }
         // What is closed has said it.
         let farewell = if state.closed { Farewell::Clean } else { state.leave() };

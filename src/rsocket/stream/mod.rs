@@ -21,6 +21,7 @@
 //! | `iomap` | riomap, riounmap, riowrite |
 //! | `blocking` | calls that wait |
 //! | `ready` | what poll reports, what waits need |
+//! | `traced` | what the trace counts |
 //! | `state` | the stream and its state |
 //! | `iomap_list`, `accept_queue` | parts of the state |
 //! | `link` | a connection |
@@ -49,6 +50,7 @@ mod reconnect;
 mod shutdown;
 mod sockopt;
 mod state;
+mod traced;
 mod transfer;
 
 pub(crate) use state::Stream;

@@ -5,6 +5,7 @@
 use super::options::StreamOptions;
 use super::state::{Phase, Stream, StreamState};
 use crate::cm::channel::Channel;
+use crate::lane::{self, Kind};
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::pool;
 use crate::rsocket::service;
@@ -15,6 +16,7 @@ use base::errno::Result;
 use base::fail;
 use base::lock::Mutex;
 use base::owner::Owner;
+use base::trace;
 use core::sync::atomic::{AtomicBool, AtomicI32};
 use libc::c_int;
 
@@ -38,6 +40,12 @@ impl Stream {
     ) -> Result<Arc<Stream>> {
         let fd = channel.file().fd()?;
         state.fd = fd;
+        if trace::is_on() {
+            match id.addresses().1 {
+                Some(peer) => id.lane().begin(Kind::Stream, fd, &[("peer", lane::address(&peer))]),
+                None => id.lane().begin(Kind::Stream, fd, &[]),
+            }
+        }
         let stream = Arc::try_new(Stream {
             fd: AtomicI32::new(fd),
             family,

@@ -7,6 +7,7 @@ use super::state::{Phase, Stream, StreamState};
 use crate::rsocket::wait::source::{Identity, Source, Waiter};
 use base::errno::Result;
 use base::fd::RawFd;
+use base::time::Instant;
 use libc::{
     POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM, c_short,
 };
@@ -60,6 +61,10 @@ impl Source for Stream {
         if let Some(link) = &mut self.state.lock().link {
             link.expect_event();
         }
+    }
+
+    fn note_wait(&self, since: Instant) {
+        self.count_wait(since);
     }
 }
 

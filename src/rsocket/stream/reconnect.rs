@@ -34,6 +34,7 @@ impl Stream {
         let link = self.state.lock().link.take();
         drop(link);
         let fresh = Arc::try_new(SoleId::for_stream(&self.channel)?)?;
+        fresh.lane().take_over(self.id().lane());
         let spent = core::mem::replace(&mut *self.id.lock(), fresh);
         // Waits for what the service thread does with an event of it, and frees its address.
         drop(spent);

@@ -6,7 +6,8 @@ use super::link::PeerState;
 use super::state::{Phase, Stream, StreamState};
 use crate::rsocket::config::{MAX_BUFFER, MAX_INLINE, MAX_QUEUE, MIN_BUFFER, MIN_QUEUE, within};
 use crate::rsocket::value::{
-    self, ON_DEMAND, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_ROUTE, RDMA_RQSIZE, RDMA_SQSIZE, SOL_RDMA,
+    self, BESIDE, ON_DEMAND, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_ROUTE, RDMA_RQSIZE, RDMA_SQSIZE,
+    SOL_RDMA,
 };
 use crate::rsocket::wire;
 use crate::types::{RDMA_OPTION_ID_AFONLY, RDMA_OPTION_ID_REUSEADDR, RDMA_OPTION_ID_TOS};
@@ -134,6 +135,10 @@ impl Stream {
 
     /// All of these shape the connection, so they come before it.
     fn set_rdma_option(&self, name: c_int, bytes: &[u8]) -> Result<()> {
+        if name == BESIDE {
+            self.id().lane().is_beside(value::int(bytes)?);
+            return Ok(());
+        }
         let mut state = self.state.lock();
         if matches!(state.phase, Phase::Connecting | Phase::Accepting | Phase::Connected) {
             return Err(fail!(

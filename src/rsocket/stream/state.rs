@@ -10,6 +10,7 @@ use super::link::{Link, PeerState};
 use super::options::StreamOptions;
 use crate::cm::channel::Channel;
 use crate::cm::option;
+use crate::lane::{self, Traffic};
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::wait::Blocking;
@@ -119,6 +120,8 @@ pub(super) struct StreamState {
     pub(super) listener: Option<Weak<Stream>>,
     pub(super) iomaps: IomapList,
     pub(super) waiters: Waiters,
+    /// Counted where there is a trace.
+    pub(super) traffic: Traffic,
 }
 
 impl StreamState {
@@ -149,6 +152,7 @@ impl StreamState {
             listener: None,
             iomaps: IomapList::default(),
             waiters: Waiters::default(),
+            traffic: Traffic::default(),
         }
     }
 
@@ -196,6 +200,7 @@ impl StreamState {
             self.error.get_or_insert(reason);
             probe!(rdmacm, rsocket__lost, self.fd, reason.raw());
             count(|words| words.error(layout::RSOCKETS_LOST, reason));
+            link.endpoint.id().lane().mark("lost", &[lane::failure(reason)]);
             because!(
                 reason,
                 "rsocket {}{}: the connection is lost, the peer has not closed it: its program ended, or \

@@ -14,7 +14,7 @@ use crate::rsocket::flow::MAX_TRANSFER;
 use crate::rsocket::memory::buffers::Buffers;
 use base::counters::{count, layout};
 use base::errno::{Errno, Result};
-use base::fail;
+use base::{fail, trace};
 use libc::{MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
 /// The first message of a long send is shorter, so that its transfer overlaps with the copying of
@@ -98,7 +98,12 @@ impl Stream {
         let wanted = buffers.left();
         let mut call = Receive { buffers, flags, wanted };
         let blocking = |state: &StreamState| state.blocking(flags, state.options.receive_timeout);
-        match self.wait_for(blocking, &mut call) {
+        let received = self.wait_for(blocking, &mut call);
+        if trace::is_on() {
+            let is_taken = flags & MSG_PEEK == 0;
+            self.count(false, if is_taken { wanted - call.buffers.left() } else { 0 });
+        }
+        match received {
             Err(error) if call.buffers.left() == wanted => Err(error),
             // What came before the error is reported first.
             _ => Ok(()),
@@ -149,7 +154,11 @@ impl Stream {
         let wanted = buffers.left();
         let mut call = Send { buffers, overlap: FIRST_TRANSFER };
         let blocking = |state: &StreamState| state.blocking(flags, state.options.send_timeout);
-        match self.wait_for(blocking, &mut call) {
+        let sent = self.wait_for(blocking, &mut call);
+        if trace::is_on() {
+            self.count(true, wanted - call.buffers.left());
+        }
+        match sent {
             Err(error) if call.buffers.left() < wanted => {
                 // The next call reports an error that was taken here.
                 self.put_back(error);

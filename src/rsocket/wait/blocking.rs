@@ -5,11 +5,13 @@
 use super::busy_poll::BusyPoll;
 use super::source::{Identity, Registration, Source, Waiter};
 use super::waker::Borrowed;
+use crate::lane;
 use base::arc::Arc;
 use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
 use base::errno::{Errno, Result};
 use base::signal::restarts_after_signal;
+use base::trace;
 use core::time::Duration;
 use libc::{POLLIN, pollfd};
 
@@ -47,19 +49,36 @@ pub(crate) fn wait_on<R>(
     count(|words| words.add(layout::WAITS, 1));
     let deadline = Timeout::from(timeout).begin();
     let busy_poll = BusyPoll::start();
-    while busy_poll.goes_on() {
+    let result = loop {
+        if !busy_poll.goes_on() {
+            let result = sleep(source, deadline, attempt);
+            busy_poll.slept();
+            break result;
+        }
         if let Some(result) = attempt() {
             busy_poll.found();
-            return result;
+            break result;
         }
+    };
+    if trace::is_on() {
+        source.note_wait(busy_poll.begin());
     }
-    let result = sleep_until(source, deadline, attempt);
-    busy_poll.slept();
     result
 }
 
 /// Sleeps between attempts, until one has a result.
 pub(crate) fn sleep_until<R>(
+    source: &dyn Source,
+    deadline: Deadline,
+    attempt: impl FnMut() -> Option<Result<R>>,
+) -> Result<R> {
+    let begin = lane::wait_begins();
+    let result = sleep(source, deadline, attempt);
+    begin.into_iter().for_each(|begin| source.note_wait(begin));
+    result
+}
+
+fn sleep<R>(
     source: &dyn Source,
     deadline: Deadline,
     mut attempt: impl FnMut() -> Option<Result<R>>,

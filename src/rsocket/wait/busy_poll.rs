@@ -21,19 +21,24 @@ static LONG_WAITS: ThreadNumber = ThreadNumber::new();
 
 /// The busy polling of one wait.
 pub(crate) struct BusyPoll {
-    start: Instant,
+    begin: Instant,
     is_worthwhile: bool,
 }
 
 impl BusyPoll {
     pub(crate) fn start() -> BusyPoll {
         let is_worthwhile = LONG_WAITS.get() < ENOUGH;
-        BusyPoll { start: Instant::now(), is_worthwhile }
+        BusyPoll { begin: Instant::now(), is_worthwhile }
+    }
+
+    /// When the wait began.
+    pub(crate) fn begin(&self) -> Instant {
+        self.begin
     }
 
     /// Whether to poll once more, rather than to sleep.
     pub(crate) fn goes_on(&self) -> bool {
-        let goes_on = self.is_worthwhile && self.start.elapsed() < config::get().polling_time;
+        let goes_on = self.is_worthwhile && self.begin.elapsed() < config::get().polling_time;
         if goes_on {
             core::hint::spin_loop();
         }
@@ -47,7 +52,7 @@ impl BusyPoll {
 
     /// The wait has ended after a sleep.
     pub(crate) fn slept(&self) {
-        judge(self.start.elapsed());
+        judge(self.begin.elapsed());
     }
 }
 

@@ -14,12 +14,14 @@ use super::busy_poll::BusyPoll;
 use super::poll_cache::{ALWAYS, PollCaches};
 use super::source::{Identity, Pollable, Registration, Waiter};
 use super::waker::{Borrowed, Waker};
+use crate::lane;
 use alloc::vec::Vec;
 use base::arc::Arc;
 use base::counters::{count, layout};
 use base::deadline::{Deadline, Timeout, poll_until};
 use base::errno::Result;
-use base::fail;
+use base::time::Instant;
+use base::{fail, trace};
 use libc::{POLLIN, pollfd};
 
 /// What a descriptor of the array is.
@@ -61,8 +63,18 @@ pub(crate) fn poll<S: Pollable>(
     }
     match poll_rsockets::<S>(fds) {
         Some(ready) if ready > 0 || timeout.is_zero() => Ok(ready),
+        _ if trace::is_on() => poll_on_traced::<S>(fds, timeout),
         _ => poll_on::<S>(fds, timeout),
     }
+}
+
+#[cold]
+#[inline(never)]
+fn poll_on_traced<S: Pollable>(fds: &mut [pollfd], timeout: Timeout) -> Result<usize> {
+    let begin = Instant::now();
+    let count = fds.len();
+    let ready = poll_on::<S>(fds, timeout);
+    lane::waited_for(begin, "wait in rpoll", count, ready)
 }
 
 /// When polling once was not enough.

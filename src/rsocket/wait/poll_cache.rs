@@ -15,6 +15,7 @@
 use super::busy_poll::BusyPoll;
 use super::set::Set;
 use super::source::Pollable;
+use crate::lane;
 use alloc::vec::Vec;
 use base::arc::{Arc, Weak};
 use base::counters::{count, layout};
@@ -163,7 +164,13 @@ impl<S: Pollable> PollCache<S> {
                     }
                 });
             }
-            match poll_until(&mut self.watched, until).and_then(|_| self.report_kernel(&set, fds)) {
+            let begin = if sleeps { lane::wait_begins() } else { None };
+            let polled = poll_until(&mut self.watched, until);
+            let polled = match begin {
+                Some(begin) => lane::waited_for(begin, "wait in rpoll", fds.len(), polled),
+                None => polled,
+            };
+            match polled.and_then(|_| self.report_kernel(&set, fds)) {
                 Ok(more) => found += more,
                 Err(_) if found > 0 => {}
                 Err(error) => return Some(Err(error)),

@@ -12,6 +12,7 @@ use base::arc::Arc;
 use base::errno::Result;
 use base::fd::RawFd;
 use base::memory::try_push;
+use base::time::Instant;
 use core::ptr;
 use libc::c_short;
 
@@ -118,6 +119,9 @@ pub(crate) trait Source {
 
     /// The descriptor reports an event, which is left for whoever sleeps next.
     fn expect_event(&self);
+
+    /// A thread has waited for it since then. Called where there is a trace.
+    fn note_wait(&self, since: Instant);
 }
 
 /// A waiter is woken at each change as long as this lives.

@@ -5,6 +5,7 @@
 use super::control::ALWAYS;
 use super::ready_list::Verdict;
 use super::state::{Interest, Member, READY, Set, event_of_bits, fd_of, is_ordinary};
+use crate::lane;
 use crate::rsocket::wait::source::Pollable;
 use base::arc::Arc;
 use base::counters::{self, layout};
@@ -12,6 +13,8 @@ use base::deadline::{Deadline, Timeout};
 use base::errno::{Errno, Result};
 use base::fail;
 use base::fd::RawFd;
+use base::time::Instant;
+use base::trace;
 use core::sync::atomic::Ordering;
 use libc::{EPOLLET, EPOLLONESHOT, c_int, epoll_event};
 
@@ -144,13 +147,22 @@ impl<S: Pollable> Set<S> {
 
     /// Waits in the kernel; events of ordinary descriptors come out, those of rsockets go to the
     /// list, which is to be visited afterwards.
-    fn kernel_events(&self, events: &mut [epoll_event], mut until: Deadline) -> Result<usize> {
+    fn kernel_events(&self, events: &mut [epoll_event], until: Deadline) -> Result<usize> {
         counters::count(|words| {
             if until != Deadline::Now {
                 words.add(layout::WAITS, 1);
                 words.add(layout::SLEEPS, 1);
             }
         });
+        if until == Deadline::Now || !trace::is_on() {
+            return self.take_kernel_events(events, until);
+        }
+        let begin = Instant::now();
+        let found = self.take_kernel_events(events, until);
+        lane::waited_for(begin, "wait in repoll_wait", self.members.lock().len(), found)
+    }
+
+    fn take_kernel_events(&self, events: &mut [epoll_event], mut until: Deadline) -> Result<usize> {
         let mut found = 0;
         while found < events.len() {
             let mut batch = [NOTHING; BATCH];

@@ -98,13 +98,29 @@ commands! {
     24 WriteCmEvent "WRITE_CM_EVENT";
 }
 
+/// A command as it is sent.
 #[repr(C)]
-struct Frame<C> {
+pub(crate) struct Frame<C> {
     header: abi::Header,
-    body: C,
+    pub(crate) body: C,
 }
 
 impl<C: Command> Frame<C> {
+    /// For a large command, which is filled where it is sent from, out of zeros.
+    #[inline(always)]
+    pub(crate) fn zeroed() -> Frame<C>
+    where
+        C: FromZeros,
+    {
+        Frame::new(C::new_zeroed(), 0)
+    }
+
+    /// Submits a command that has no answer.
+    #[inline]
+    pub(crate) fn send(&self, fd: RawFd) -> Result<()> {
+        write(fd, self)
+    }
+
     #[inline]
     fn new(body: C, out_size: usize) -> Frame<C> {
         const { assert!(size_of::<C>() <= u16::MAX as usize) };
@@ -118,14 +134,14 @@ pub(crate) fn send<C: Command>(fd: RawFd, body: C) -> Result<()> {
     write(fd, &Frame::new(body, 0))
 }
 
-/// As `send`, for a large command: it is filled where it is sent from, out of zeros.
+/// As `send`, for a large command, see `Frame::zeroed`.
 pub(crate) fn send_filled<C: Command + FromZeros>(
     fd: RawFd,
     fill: impl FnOnce(&mut C) -> Result<()>,
 ) -> Result<()> {
-    let mut frame = Frame::new(C::new_zeroed(), 0);
+    let mut frame = Frame::zeroed();
     fill(&mut frame.body)?;
-    write(fd, &frame)
+    frame.send(fd)
 }
 
 /// Submits a command and returns its answer.

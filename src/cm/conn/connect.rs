@@ -3,9 +3,10 @@
 //! Connecting, and confirming the connection to the peer.
 
 use super::parameters::{self, Parameters};
-use crate::cm::id::Id;
-use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
-use crate::uapi::{self, abi};
+use crate::cm::id::{Id, IdState, PinnedQueuePair};
+use crate::cm::qp;
+use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES, RDMA_PS_TCP};
+use crate::uapi::{Frame, abi};
 use alloc::vec::Vec;
 use base::errno::Result;
 use base::fail;
@@ -14,31 +15,33 @@ use probe::probe;
 impl Id {
     /// Starts to connect; the outcome is an event.
     pub(crate) fn connect(&self, given: Option<&Parameters<'_>>) -> Result<()> {
-        let (max_responder, max_initiator) = parameters::check(self, given)?;
-        self.with(|state| {
+        let queue_pair = self.read_queue_pair(parameters::name);
+        let needs_queue_pair = self.port_space() == RDMA_PS_TCP;
+        let mut connect = Frame::<abi::Connect>::zeroed();
+        let command = &mut connect.body;
+        command.id = self.handle();
+        let mut has_header = false;
+        let param = &mut command.conn_param;
+        parameters::prepare(self, given, queue_pair, needs_queue_pair, param, |state, limits| {
             state.responder_resources = given
                 .map(|given| given.responder_resources)
                 .filter(|value| *value != RDMA_MAX_RESP_RES)
-                .unwrap_or(max_responder);
+                .unwrap_or(limits.0);
             state.initiator_depth = given
                 .map(|given| given.initiator_depth)
                 .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
-                .unwrap_or(max_initiator);
+                .unwrap_or(limits.1);
             state.connect_failed = false;
-        });
-        uapi::send_filled(self.fd()?, |command: &mut abi::Connect| {
-            command.id = self.handle();
-            let (vendor_id, attr_mod) = self.with(|state| state.local_ece);
+            has_header = !state.connect_header().is_empty();
+            let (vendor_id, attr_mod) = state.local_ece;
             command.ece = abi::Ece { vendor_id, attr_mod };
-            parameters::to_kernel(self, given, &mut command.conn_param)
-        })
-        .map_err(|error| parameters::refused(self, given, "CONNECT", error))?;
+        })?;
+        let sent = connect.send(self.fd()?);
+        sent.map_err(|error| parameters::refused(self, given, "CONNECT", error))?;
         probe!(rdmacm, connect__start, self.as_c());
-        self.with(|state| {
-            if let Some(more) = state.more.get_mut() {
-                more.connect_header = Vec::new();
-            }
-        });
+        if has_header {
+            self.with(|state| drop_header(state));
+        }
         Ok(())
     }
 
@@ -56,13 +59,21 @@ impl Id {
     }
 }
 
+/// It was sent.
+#[cold]
+#[inline(never)]
+fn drop_header(state: &mut IdState) {
+    if let Some(more) = state.more.get_mut() {
+        more.connect_header = Vec::new();
+    }
+}
+
 /// The peer accepted: moves the queue pair to RTS, then confirms.
 #[inline(never)]
-pub(crate) fn confirm(id: &Id) -> Result<()> {
-    let confirmed = id
-        .queue_pair_to_rtr(None)
-        .and_then(|()| id.queue_pair_to_rts(None))
-        .and_then(|()| ready_to_use(id));
+pub(crate) fn confirm(id: &Id, queue_pair: PinnedQueuePair<'_>) -> Result<()> {
+    let moved = qp::to_rtr(id, *queue_pair, None).and_then(|()| qp::to_rts(id, *queue_pair, None));
+    drop(queue_pair);
+    let confirmed = moved.and_then(|()| ready_to_use(id));
     if confirmed.is_err() {
         // The first error is the one to report.
         let _ = id.fail_queue_pair();

@@ -129,8 +129,8 @@ fn process(owner: &EventOwner, reported: &abi::EventResponse, event: &mut CmEven
         RDMA_CM_EVENT_CONNECT_RESPONSE => {
             event.set_conn(reported.conn());
             id.with(|state| state.remote_ece = (reported.ece.vendor_id, reported.ece.attr_mod));
-            if id.has_queue_pair() {
-                match conn::confirm(id) {
+            if let Some(queue_pair) = id.queue_pair() {
+                match conn::confirm(id, queue_pair) {
                     Ok(()) => event.set_outcome(RDMA_CM_EVENT_ESTABLISHED, 0),
                     Err(error) => {
                         id.with(|state| state.connect_failed = true);

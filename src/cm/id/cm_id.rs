@@ -213,9 +213,14 @@ impl Id {
         unsafe { self.pins.pin(&raw const (*self.as_c()).qp) }
     }
 
-    pub(crate) fn has_queue_pair(&self) -> bool {
+    /// Reads from `id->qp`, if there is one; never across a system call.
+    pub(crate) fn read_queue_pair<R>(&self, read: impl FnOnce(QueuePair) -> R) -> Option<R> {
         // SAFETY: as above.
-        unsafe { self.pins.is_set(&raw const (*self.as_c()).qp) }
+        unsafe { self.pins.read(&raw const (*self.as_c()).qp, read) }
+    }
+
+    pub(crate) fn has_queue_pair(&self) -> bool {
+        self.read_queue_pair(|_| ()).is_some()
     }
 
     pub(crate) fn set_queue_pair(&self, queue_pair: QueuePair) {

@@ -55,12 +55,18 @@ impl Pins {
         Some(PinnedQueuePair { pins: self, queue_pair })
     }
 
+    /// As `pin`, for a `read` that keeps nothing of it.
+    ///
     /// # Safety
     /// As `pin`.
-    pub(super) unsafe fn is_set(&self, field: *const *mut ibv_qp) -> bool {
+    pub(super) unsafe fn read<R>(
+        &self,
+        field: *const *mut ibv_qp,
+        read: impl FnOnce(QueuePair) -> R,
+    ) -> Option<R> {
         let _count = self.count.lock();
-        // SAFETY: by contract.
-        unsafe { !(*field).is_null() }
+        // SAFETY: by contract, as in `pin`.
+        unsafe { QueuePair::from_raw(*field) }.map(read)
     }
 
     /// # Safety

@@ -139,9 +139,7 @@ impl Id {
     /// Whether the port's own link layer is InfiniBand.
     pub(crate) fn is_on_infiniband(&self) -> bool {
         let port = self.port_num();
-        self.with(|state| {
-            state.binding.as_ref().is_some_and(|bound| bound.device().is_infiniband(port))
-        })
+        self.with(|state| state.is_on_infiniband(port))
     }
 
     /// Source and destination as the public struct has them.

@@ -65,6 +65,17 @@ impl IdState {
         self.more.get().map_or(&[], |more| &more.connect_header)
     }
 
+    /// Whether the link layer of a port of the id's device is InfiniBand.
+    pub(crate) fn is_on_infiniband(&self, port: u8) -> bool {
+        self.binding.as_ref().is_some_and(|bound| bound.device().is_infiniband(port))
+    }
+
+    /// The extensions (ECE) that the peer of the active side has chosen, if both have some.
+    pub(crate) fn chosen_ece(&self) -> Option<(u32, u32)> {
+        let (vendor, options) = (self.local_ece.0, self.remote_ece.1);
+        (!self.is_child && vendor != 0 && self.remote_ece.0 != 0).then_some((vendor, options))
+    }
+
     pub(crate) fn resolution(&self) -> &Resolution {
         self.more.get().map_or(&Resolution::None, |more| &more.resolution)
     }

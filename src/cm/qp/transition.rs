@@ -55,39 +55,56 @@ pub(super) fn initialise_datagram(id: &Id, queue_pair: QueuePair) -> Result<()> 
     queue_pair.modify(&mut attr, (mask::IBV_QP_STATE | mask::IBV_QP_SQ_PSN).0)
 }
 
+/// Moves the queue pair to RTR, with at most `responder_resources` reads of the peer at a time where
+/// given.
+pub(crate) fn to_rtr(
+    id: &Id,
+    queue_pair: QueuePair,
+    responder_resources: Option<u8>,
+) -> Result<()> {
+    let mut attr = zeroed_attr();
+    // A child's queue pair got its access rights when it was made, and so did one whose peer only
+    // writes; another active one gets them now that the kernel knows the connection.
+    let port = id.port_num();
+    let (has_rights, only_writes, is_infiniband, chosen) = id.with(|state| {
+        let has_rights = state.is_child && state.made_queue_pair;
+        (has_rights, state.peer_only_writes, state.is_on_infiniband(port), state.chosen_ece())
+    });
+    if !(has_rights || only_writes && is_plain_roce(id, queue_pair)) {
+        let bits = init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
+        queue_pair.modify(&mut attr, bits)?;
+    }
+    let bits = init_attributes(id, ibv_qp_state::IBV_QPS_RTR, &mut attr)?;
+    if let Some(limit) = responder_resources {
+        attr.max_dest_rd_atomic = limit;
+    }
+    if let Some(chosen) = chosen {
+        set_ece(id, queue_pair, chosen)?;
+    }
+    queue_pair.modify(&mut attr, for_link_layer(is_infiniband, bits))
+}
+
+/// Moves it to RTS, with at most `initiator_depth` reads outstanding where given.
+pub(crate) fn to_rts(id: &Id, queue_pair: QueuePair, initiator_depth: Option<u8>) -> Result<()> {
+    let mut attr = zeroed_attr();
+    let bits = init_attributes(id, ibv_qp_state::IBV_QPS_RTS, &mut attr)?;
+    if let Some(limit) = initiator_depth {
+        attr.max_rd_atomic = limit;
+    }
+    queue_pair.modify(&mut attr, bits)
+}
+
+/// The active side sets the extensions that the peer chose.
+#[cold]
+#[inline(never)]
+fn set_ece(id: &Id, queue_pair: QueuePair, (vendor_id, options): (u32, u32)) -> Result<()> {
+    let mut ece = ibv_ece { vendor_id, options, comp_mask: 0 };
+    queue_pair.set_ece(&mut ece).map_err(|error| {
+        because!(error, *id, "ibv_set_ece: the device cannot do what the peer has chosen (ECE)")
+    })
+}
+
 impl Id {
-    /// Moves the queue pair to RTR, with at most `responder_resources` reads of the peer at a time
-    /// where given. Does nothing without a queue pair, as all of these.
-    pub(crate) fn queue_pair_to_rtr(&self, responder_resources: Option<u8>) -> Result<()> {
-        let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
-        let mut attr = zeroed_attr();
-        // A child's queue pair got its access rights when it was made, and so did one whose peer only
-        // writes; another active one gets them now that the kernel knows the connection.
-        let (is_child, peer_only_writes) =
-            self.with(|state| (state.is_child && state.made_queue_pair, state.peer_only_writes));
-        if !(is_child || peer_only_writes && is_plain_roce(self, *queue_pair)) {
-            let bits = init_attributes(self, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
-            queue_pair.modify(&mut attr, bits)?;
-        }
-        let bits = init_attributes(self, ibv_qp_state::IBV_QPS_RTR, &mut attr)?;
-        if let Some(limit) = responder_resources {
-            attr.max_dest_rd_atomic = limit;
-        }
-        self.apply_remote_ece(&queue_pair)?;
-        queue_pair.modify(&mut attr, for_link_layer(self, bits))
-    }
-
-    /// Moves it to RTS, with at most `initiator_depth` reads outstanding where given.
-    pub(crate) fn queue_pair_to_rts(&self, initiator_depth: Option<u8>) -> Result<()> {
-        let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
-        let mut attr = zeroed_attr();
-        let bits = init_attributes(self, ibv_qp_state::IBV_QPS_RTS, &mut attr)?;
-        if let Some(limit) = initiator_depth {
-            attr.max_rd_atomic = limit;
-        }
-        queue_pair.modify(&mut attr, bits)
-    }
-
     /// Moves it to SQD (iWARP): what is posted completes, then the kernel ends the connection.
     pub(crate) fn drain_queue_pair(&self) -> Result<()> {
         let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
@@ -102,22 +119,5 @@ impl Id {
             Some(queue_pair) => queue_pair.fail(),
             None => Ok(()),
         }
-    }
-
-    /// The active side sets the extensions that the peer chose.
-    fn apply_remote_ece(&self, queue_pair: &QueuePair) -> Result<()> {
-        let (local, remote, is_child) =
-            self.with(|state| (state.local_ece, state.remote_ece, state.is_child));
-        if is_child || local.0 == 0 || remote.0 == 0 {
-            return Ok(());
-        }
-        let mut ece = ibv_ece { vendor_id: local.0, options: remote.1, comp_mask: 0 };
-        queue_pair.set_ece(&mut ece).map_err(|error| {
-            because!(
-                error,
-                *self,
-                "ibv_set_ece: the device cannot do what the peer has chosen (ECE)"
-            )
-        })
     }
 }

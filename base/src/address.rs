@@ -37,6 +37,27 @@ pub unsafe fn family_of(address: *const sockaddr, length: usize) -> Option<c_int
     Some(c_int::from(family))
 }
 
+/// The bytes of a sockaddr_storage.
+pub type StorageBytes = [u8; size_of::<sockaddr_storage>()];
+
+/// Puts an address, or as much of it as there is room for, at the start. The lengths of IP addresses are
+/// constants here, so that the compiler copies those without a call.
+#[inline]
+pub fn put(storage: &mut StorageBytes, address: &[u8]) {
+    const IPV4: usize = size_of::<sockaddr_in>();
+    const IPV6: usize = size_of::<sockaddr_in6>();
+    if let (Ok(from), Some(to)) = (<&[u8; IPV4]>::try_from(address), storage.first_chunk_mut()) {
+        *to = *from;
+    } else if let (Ok(from), Some(to)) =
+        (<&[u8; IPV6]>::try_from(address), storage.first_chunk_mut())
+    {
+        *to = *from;
+    } else {
+        let length = address.len().min(storage.len());
+        storage[..length].copy_from_slice(&address[..length]);
+    }
+}
+
 impl RawAddress {
     /// Zeros but for the family.
     #[inline]
@@ -54,8 +75,8 @@ impl RawAddress {
     pub fn of_bytes(bytes: &[u8]) -> RawAddress {
         let mut made = RawAddress::blank(0, bytes.len());
         let storage: *mut sockaddr_storage = &raw mut made.storage;
-        // SAFETY: not more than fits the storage.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), storage.cast(), made.length) };
+        // SAFETY: bytes of the storage; any bytes are integers.
+        put(unsafe { &mut *storage.cast() }, bytes);
         made
     }
 

@@ -59,8 +59,11 @@ use libc::{c_int, sockaddr};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_bind_addr(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
-    let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| preserve_errno(|| wildcard::bind(id, &address?))).into_c()
+    unsafe {
+        Id::from_c(id)
+            .and_then(|id| preserve_errno(|| wildcard::bind(id, &SocketAddress::read(addr)?)))
+    }
+    .into_c()
 }
 
 /// Resolves a destination address to a device.
@@ -118,10 +121,14 @@ pub unsafe extern "C" fn rdma_resolve_addr(
     timeout_ms: c_int,
 ) -> c_int {
     // SAFETY: a valid id pointer and valid sockaddrs, or NULL.
-    let (id, source, destination) =
-        unsafe { (Id::from_c(id), arg::optional_address(src_addr), SocketAddress::read(dst_addr)) };
-    id.and_then(|id| sync_mode::resolve_address(id, source?.as_ref(), &destination?, timeout_ms))
-        .into_c()
+    unsafe {
+        Id::from_c(id).and_then(|id| {
+            let source = arg::optional_address(src_addr)?;
+            let destination = SocketAddress::read(dst_addr)?;
+            sync_mode::resolve_address(id, source.as_ref(), &destination, timeout_ms)
+        })
+    }
+    .into_c()
 }
 
 /// Resolves the route to the destination.

@@ -12,7 +12,8 @@ use base::errno::{Errno, Result, preserve_errno};
 use base::fd::RawFd;
 use base::log;
 use base::once::Once;
-use core::mem::size_of;
+use core::mem::{MaybeUninit, size_of};
+use core::sync::atomic::{Ordering, compiler_fence};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// A command without an answer.
@@ -31,8 +32,22 @@ pub(crate) trait Query: Command {
 /// does not know keep these values.
 pub(crate) trait Answer: FromBytes + IntoBytes + Sized {
     fn blank() -> Self {
-        Self::new_zeroed()
+        let mut blank = Self::new_zeroed();
+        blank.set_unknown();
+        blank
     }
+
+    /// As `blank`, in its place.
+    #[inline(always)]
+    fn blank_in(room: &mut MaybeUninit<Self>) -> &mut Self {
+        // SAFETY: zeros are a value, as it is FromBytes.
+        let blank = unsafe { zeroed(room) };
+        blank.set_unknown();
+        blank
+    }
+
+    /// Fields where zero would mean something.
+    fn set_unknown(&mut self) {}
 }
 
 impl Answer for abi::IdResponse {}
@@ -43,14 +58,14 @@ impl Answer for abi::PathResponse {}
 impl Answer for abi::ServiceResponse {}
 
 impl Answer for abi::RouteResponse {
-    fn blank() -> Self {
-        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    fn set_unknown(&mut self) {
+        self.ibdev_index = abi::NO_DEVICE_INDEX;
     }
 }
 
 impl Answer for abi::AddrResponse {
-    fn blank() -> Self {
-        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    fn set_unknown(&mut self) {
+        self.ibdev_index = abi::NO_DEVICE_INDEX;
     }
 }
 
@@ -98,6 +113,24 @@ commands! {
     24 WriteCmEvent "WRITE_CM_EVENT";
 }
 
+/// Zeros in their place. In two parts, which the compiler writes out: for the whole it calls memset, and
+/// two next to each other are a whole to it.
+///
+/// # Safety
+/// Zeros are a value of T.
+#[inline(always)]
+unsafe fn zeroed<T>(room: &mut MaybeUninit<T>) -> &mut T {
+    let half = size_of::<T>() / 2;
+    let start: *mut u8 = room.as_mut_ptr().cast();
+    // SAFETY: both parts are inside; by contract.
+    unsafe {
+        start.write_bytes(0, half);
+        compiler_fence(Ordering::AcqRel);
+        start.add(half).write_bytes(0, size_of::<T>() - half);
+        room.assume_init_mut()
+    }
+}
+
 /// A command as it is sent.
 #[repr(C)]
 pub(crate) struct Frame<C> {
@@ -106,13 +139,16 @@ pub(crate) struct Frame<C> {
 }
 
 impl<C: Command> Frame<C> {
-    /// For a large command, which is filled where it is sent from, out of zeros.
+    /// A large command in its place, out of zeros, to be filled there.
     #[inline(always)]
-    pub(crate) fn zeroed() -> Frame<C>
+    pub(crate) fn zeroed(room: &mut MaybeUninit<Frame<C>>) -> &mut Frame<C>
     where
         C: FromZeros,
     {
-        Frame::new(C::new_zeroed(), 0)
+        // SAFETY: the header is integers, and the body has its zeros as a value.
+        let frame = unsafe { zeroed(room) };
+        frame.header = Frame::<C>::header(0);
+        frame
     }
 
     /// Submits a command that has no answer.
@@ -123,9 +159,13 @@ impl<C: Command> Frame<C> {
 
     #[inline]
     fn new(body: C, out_size: usize) -> Frame<C> {
+        Frame { header: Frame::<C>::header(out_size), body }
+    }
+
+    fn header(out_size: usize) -> abi::Header {
         const { assert!(size_of::<C>() <= u16::MAX as usize) };
         let (in_size, out_size) = (size_of::<C>() as u16, out_size as u16);
-        Frame { header: abi::Header { cmd: C::NUMBER, in_size, out_size }, body }
+        abi::Header { cmd: C::NUMBER, in_size, out_size }
     }
 }
 
@@ -139,7 +179,8 @@ pub(crate) fn send_filled<C: Command + FromZeros>(
     fd: RawFd,
     fill: impl FnOnce(&mut C) -> Result<()>,
 ) -> Result<()> {
-    let mut frame = Frame::zeroed();
+    let mut room = MaybeUninit::uninit();
+    let frame = Frame::zeroed(&mut room);
     fill(&mut frame.body)?;
     frame.send(fd)
 }

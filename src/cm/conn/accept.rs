@@ -8,19 +8,21 @@ use crate::cm::qp;
 use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
 use crate::uapi::{Frame, abi};
 use base::errno::Result;
+use core::mem::MaybeUninit;
 use probe::probe;
 
 impl Id {
     /// Accepts; for connected services the outcome is an event.
-    pub(crate) fn accept(&self, given: Option<&Parameters<'_>>) -> Result<()> {
-        let mut accept = Frame::<abi::Accept>::zeroed();
+    pub(crate) fn accept(&self, given: Option<Parameters<'_>>) -> Result<()> {
+        let mut room = MaybeUninit::uninit();
+        let accept = Frame::<abi::Accept>::zeroed(&mut room);
         let command = &mut accept.body;
         command.uid = self.key().raw();
         command.id = self.handle();
         let queue_pair = self.queue_pair();
         let name = queue_pair.as_deref().copied().map(parameters::name);
         let param = &mut command.conn_param;
-        parameters::prepare(
+        let data = parameters::prepare(
             self,
             given,
             name,
@@ -50,7 +52,7 @@ impl Id {
         sent.map_err(|error| {
             // The command's error is the one to report.
             let _ = self.fail_queue_pair();
-            parameters::refused(self, given, "ACCEPT", error)
+            parameters::refused(self, data, "ACCEPT", error)
         })
     }
 }

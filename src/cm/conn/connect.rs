@@ -10,36 +10,44 @@ use crate::uapi::{Frame, abi};
 use alloc::vec::Vec;
 use base::errno::Result;
 use base::fail;
+use core::mem::MaybeUninit;
 use probe::probe;
 
 impl Id {
     /// Starts to connect; the outcome is an event.
-    pub(crate) fn connect(&self, given: Option<&Parameters<'_>>) -> Result<()> {
+    #[inline(always)]
+    pub(crate) fn connect(&self, given: Option<Parameters<'_>>) -> Result<()> {
         let queue_pair = self.read_queue_pair(parameters::name);
         let needs_queue_pair = self.port_space() == RDMA_PS_TCP;
-        let mut connect = Frame::<abi::Connect>::zeroed();
+        let mut room = MaybeUninit::uninit();
+        let connect = Frame::<abi::Connect>::zeroed(&mut room);
         let command = &mut connect.body;
         command.id = self.handle();
-        let mut has_header = false;
         let param = &mut command.conn_param;
-        parameters::prepare(self, given, queue_pair, needs_queue_pair, param, |state, limits| {
-            state.responder_resources = given
-                .map(|given| given.responder_resources)
-                .filter(|value| *value != RDMA_MAX_RESP_RES)
-                .unwrap_or(limits.0);
-            state.initiator_depth = given
-                .map(|given| given.initiator_depth)
-                .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
-                .unwrap_or(limits.1);
-            state.connect_failed = false;
-            has_header = !state.connect_header().is_empty();
-            let (vendor_id, attr_mod) = state.local_ece;
-            command.ece = abi::Ece { vendor_id, attr_mod };
-        })?;
+        let data = parameters::prepare(
+            self,
+            given,
+            queue_pair,
+            needs_queue_pair,
+            param,
+            |state, limits| {
+                state.responder_resources = given
+                    .map(|given| given.responder_resources)
+                    .filter(|value| *value != RDMA_MAX_RESP_RES)
+                    .unwrap_or(limits.0);
+                state.initiator_depth = given
+                    .map(|given| given.initiator_depth)
+                    .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
+                    .unwrap_or(limits.1);
+                state.connect_failed = false;
+                let (vendor_id, attr_mod) = state.local_ece;
+                command.ece = abi::Ece { vendor_id, attr_mod };
+            },
+        )?;
         let sent = connect.send(self.fd()?);
-        sent.map_err(|error| parameters::refused(self, given, "CONNECT", error))?;
+        sent.map_err(|error| parameters::refused(self, data, "CONNECT", error))?;
         probe!(rdmacm, connect__start, self.as_c());
-        if has_header {
+        if data.header > 0 {
             self.with(|state| drop_header(state));
         }
         Ok(())

@@ -41,76 +41,84 @@ type Limits = (u8, u8);
 
 impl Parameters<'_> {
     /// Depths beyond the device's limits would fail later, with an error that does not name them.
-    fn are_within(&self, (max_responder, max_initiator): Limits) -> bool {
+    fn check_limits(&self, limits: Limits) -> core::result::Result<(), Refusal> {
         let within = |value: u8, any: u8, limit: u8| value == any || value <= limit;
-        within(self.responder_resources, RDMA_MAX_RESP_RES, max_responder)
-            && within(self.initiator_depth, RDMA_MAX_INIT_DEPTH, max_initiator)
+        let asked = (self.responder_resources, self.initiator_depth);
+        if within(asked.0, RDMA_MAX_RESP_RES, limits.0)
+            && within(asked.1, RDMA_MAX_INIT_DEPTH, limits.1)
+        {
+            Ok(())
+        } else {
+            Err(Refusal::TooDeep { asked, limits })
+        }
     }
+}
+
+/// Lengths of the private data: what goes before the caller's (ai_connect), and the caller's.
+#[derive(Clone, Copy)]
+pub(super) struct DataLengths {
+    pub(super) header: usize,
+    given: usize,
 }
 
 /// Why parameters are refused: told without the id's lock.
 enum Refusal {
     NotBound,
     NoQueuePair,
-    TooLong { header: usize },
-    TooDeep(Limits),
+    TooLong(DataLengths),
+    TooDeep { asked: Limits, limits: Limits },
 }
 
-/// A queue pair as the kernel is told of it: its number, and whether it has a shared receive queue.
-type QueuePairName = (u32, bool);
+/// A queue pair as the kernel is told of it: its number, and 1 if it has a shared receive queue.
+type QueuePairName = (u32, u8);
 
 pub(super) fn name(queue_pair: QueuePair) -> QueuePairName {
-    (queue_pair.number(), queue_pair.has_shared_queue())
+    (queue_pair.number(), u8::from(queue_pair.has_shared_queue()))
 }
 
 /// Checks the caller's parameters before anything is changed, lets `keep` store what the id keeps of
 /// them, and fills the kernel's struct, which is all zeros: all under the id's lock, taken once.
-#[inline]
+#[inline(always)]
 pub(super) fn prepare(
     id: &Id,
-    given: Option<&Parameters<'_>>,
+    given: Option<Parameters<'_>>,
     queue_pair: Option<QueuePairName>,
     needs_queue_pair: bool,
     kernel: &mut abi::ConnParam,
     keep: impl FnOnce(&mut IdState, Limits),
-) -> Result<()> {
+) -> Result<DataLengths> {
     let checks_depths = id.port_space() == RDMA_PS_TCP;
     let prepared = id.with(|state| {
-        let device = state.binding.as_ref().ok_or(Refusal::NotBound)?.device();
-        let limits = (device.max_responder_resources(), device.max_initiator_depth());
+        let limits = state.binding.as_ref().ok_or(Refusal::NotBound)?.device().depth_limits();
         let header = state.connect_header();
-        let too_long = Refusal::TooLong { header: header.len() };
         let data = given.map_or(&[][..], |given| given.private_data);
-        append(kernel, header).and_then(|()| append(kernel, data)).ok_or(too_long)?;
+        let lengths = DataLengths { header: header.len(), given: data.len() };
+        let fits = append(kernel, header).and_then(|()| append(kernel, data));
+        fits.ok_or(Refusal::TooLong(lengths))?;
         match given {
-            Some(given) if checks_depths && !given.are_within(limits) => {
-                return Err(Refusal::TooDeep(limits));
-            }
+            Some(given) if checks_depths => given.check_limits(limits)?,
             None if needs_queue_pair && queue_pair.is_none() => return Err(Refusal::NoQueuePair),
             _ => {}
         }
         keep(state, limits);
         kernel.responder_resources = state.responder_resources;
         kernel.initiator_depth = state.initiator_depth;
-        Ok(())
+        Ok(lengths)
     });
-    prepared.map_err(|refusal: Refusal| refusal.tell(id, given))?;
     kernel.valid = 1;
-    let named = queue_pair.or_else(|| given.map(|given| (given.qp_num, given.srq != 0)));
-    if let Some((number, has_shared_queue)) = named {
-        (kernel.qp_num, kernel.srq) = (number, u8::from(has_shared_queue));
-    }
+    let named = queue_pair.or_else(|| given.map(|given| (given.qp_num, given.srq)));
+    (kernel.qp_num, kernel.srq) = named.unwrap_or_default();
     (kernel.flow_control, kernel.retry_count, kernel.rnr_retry_count) = match given {
         Some(given) => (given.flow_control, given.retry_count, given.rnr_retry_count),
         None => (0, DEFAULT_RETRIES, DEFAULT_RETRIES),
     };
-    Ok(())
+    prepared.map_err(|refusal| refusal.tell(id))
 }
 
 impl Refusal {
     #[cold]
     #[inline(never)]
-    fn tell(self, id: &Id, given: Option<&Parameters<'_>>) -> Errno {
+    fn tell(self, id: &Id) -> Errno {
         match self {
             Refusal::NotBound => id.not_bound(),
             Refusal::NoQueuePair => fail!(
@@ -118,24 +126,22 @@ impl Refusal {
                 *id,
                 "the id has no queue pair (rdma_create_qp), and there is no conn_param that names one"
             ),
-            Refusal::TooLong { header } => fail!(
+            Refusal::TooLong(DataLengths { header, given }) => fail!(
                 EINVAL,
                 *id,
-                "{} bytes of private data and {header} of ai_connect are more than \
-                 {MAX_TOTAL_PRIVATE_DATA}",
-                given.map_or(0, |given| given.private_data.len())
+                "{given} bytes of private data and {header} of ai_connect are more than \
+                 {MAX_TOTAL_PRIVATE_DATA}"
             ),
-            Refusal::TooDeep((max_responder, max_initiator)) => {
-                let (responder, initiator) = given
-                    .map_or((0, 0), |given| (given.responder_resources, given.initiator_depth));
-                fail!(
-                    EINVAL,
-                    *id,
-                    "conn_param: responder_resources {responder} or initiator_depth {initiator} is above \
-                     the device's {max_responder} and {max_initiator}; RDMA_MAX_RESP_RES and \
-                     RDMA_MAX_INIT_DEPTH take what it has"
-                )
-            }
+            Refusal::TooDeep { asked, limits } => fail!(
+                EINVAL,
+                *id,
+                "conn_param: responder_resources {} or initiator_depth {} is above the device's {} and {}; \
+                 RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH take what it has",
+                asked.0,
+                asked.1,
+                limits.0,
+                limits.1
+            ),
         }
     }
 }
@@ -155,14 +161,8 @@ fn append(kernel: &mut abi::ConnParam, bytes: &[u8]) -> Option<()> {
 /// Why the kernel refuses CONNECT or ACCEPT.
 #[cold]
 #[inline(never)]
-pub(super) fn refused(
-    id: &Id,
-    parameters: Option<&Parameters<'_>>,
-    command: &'static str,
-    error: Errno,
-) -> Errno {
-    let header = id.with(|state| state.connect_header().len());
-    let given = header + parameters.map_or(0, |given| given.private_data.len());
+pub(super) fn refused(id: &Id, data: DataLengths, command: &'static str, error: Errno) -> Errno {
+    let given = data.header + data.given;
     match private_data_room(id, command == "CONNECT") {
         Some(room) if error == Errno::EINVAL && given > room => because!(
             error,

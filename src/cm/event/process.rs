@@ -13,22 +13,25 @@ use crate::uapi::{self, Answer, abi};
 use base::deadline::{Deadline, wait_ready};
 use base::errno::{Errno, Result};
 use base::{because, log};
+use core::mem::MaybeUninit;
 use probe::probe;
 
 /// The next event of a channel that is for the application. EAGAIN and EINTR are the kernel's; with
 /// a deadline there is ETIMEDOUT, even where other events were fetched and dropped before it.
 pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
     let mut event = OwnedEvent::reserve()?;
-    let mut reported = abi::EventResponse::blank();
+    let mut room = MaybeUninit::uninit();
     loop {
+        // An older kernel leaves fields out.
+        let reported = abi::EventResponse::blank_in(&mut room);
         if deadline != Deadline::Never {
             wait_ready(file.fd()?, libc::POLLIN, deadline)?;
         }
-        uapi::call_into(file.fd()?, abi::GetEvent { response: 0 }, &mut reported)
+        uapi::call_into(file.fd()?, abi::GetEvent { response: 0 }, reported)
             .map_err(not_fetched)?;
-        if let Some(owner) = owner_of(&reported) {
+        if let Some(owner) = owner_of(reported) {
             event.begin(owner.id.as_c(), reported.event, reported.status as i32);
-            if process(&owner, &reported, &mut event).is_some() {
+            if process(&owner, reported, &mut event).is_some() {
                 reason::report(&owner.id, &event);
                 probe!(rdmacm, event, event.id(), event.event(), event.status());
                 if ends_connect(event.event()) {
@@ -38,9 +41,7 @@ pub(crate) fn next(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> 
                 return Ok(event);
             }
         }
-        // Rare. An older kernel leaves fields out: they must not keep the values of this event.
         event = OwnedEvent::reserve()?;
-        reported = abi::EventResponse::blank();
     }
 }
 

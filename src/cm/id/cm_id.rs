@@ -61,7 +61,7 @@ impl Id {
     /// A valid id pointer or NULL.
     pub(crate) unsafe fn from_c<'a>(id: *mut rdma_cm_id) -> Result<&'a Id> {
         // SAFETY: by contract; ids are only made by `create`.
-        unsafe { id.cast::<Id>().as_ref() }.ok_or_else(|| fail!(EINVAL, "the id is NULL"))
+        unsafe { id.cast::<Id>().as_ref() }.ok_or_else(is_null)
     }
 
     pub(crate) fn as_c(&self) -> *mut rdma_cm_id {
@@ -82,8 +82,12 @@ impl Id {
 
     /// Where to send a command.
     pub(crate) fn fd(&self) -> Result<RawFd> {
-        let known = self.file.lock().fd_at_once();
-        known.map_or_else(|| self.fd_slowly(), Ok)
+        let file = self.file.lock();
+        if let Some(fd) = file.fd_at_once() {
+            return Ok(fd);
+        }
+        drop(file);
+        self.fd_slowly()
     }
 
     /// Without the lock: in a child of fork this may wait for the parent's end.
@@ -108,6 +112,7 @@ impl Id {
     }
 
     /// Runs `access` on the private values; never across a system call.
+    #[inline(always)]
     pub(crate) fn with<R>(&self, access: impl FnOnce(&mut IdState) -> R) -> R {
         access(&mut self.state.lock())
     }
@@ -233,6 +238,12 @@ impl Id {
         // SAFETY: as above.
         unsafe { self.pins.take(&raw mut (*self.as_c()).qp) }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn is_null() -> Errno {
+    fail!(EINVAL, "the id is NULL")
 }
 
 /// As the log names it: the kernel's number and both addresses.

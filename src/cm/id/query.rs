@@ -12,10 +12,12 @@ use crate::types::{SocketAddress, sockaddr_ib};
 use crate::uapi::{self, Answer, abi};
 use crate::verbs::XrcDomain;
 use alloc::boxed::Box;
+use base::address::{StorageBytes, put};
 use base::arc::Arc;
 use base::errno::{Errno, Result};
 use base::fail;
 use base::memory::try_collect;
+use core::mem::MaybeUninit;
 use libc::sockaddr_storage;
 use rdma_sys::{ibv_gid, ibv_sa_path_rec};
 use zerocopy::FromBytes;
@@ -41,9 +43,10 @@ impl Id {
     }
 
     fn query_route(&self, with_paths: bool) -> Result<()> {
-        let mut route = abi::RouteResponse::blank();
+        let mut room = MaybeUninit::uninit();
+        let route = abi::RouteResponse::blank_in(&mut room);
         let command = abi::QueryRoute { response: 0, id: self.handle(), reserved: 0 };
-        self.call_into(command, &mut route)?;
+        self.call_into(command, route)?;
         self.set_source(&route.src_addr);
         self.set_destination(&route.dst_addr);
         self.bind_device(route.node_guid, route.ibdev_index, route.port_num)?;
@@ -177,21 +180,17 @@ impl Id {
 fn write_address<Union>(union: &mut Union, bytes: &[u8]) {
     const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     let Some(address) = SocketAddress::in_bytes(bytes) else { return };
-    let place: *mut u8 = core::ptr::from_mut(union).cast();
-    // SAFETY: both unions are as large as a sockaddr_storage, which holds the address of any
-    // family.
-    unsafe {
-        place.write_bytes(0, size_of::<Union>());
-        place.copy_from_nonoverlapping(address.as_ptr(), address.len());
-    }
+    let mut storage = [0; size_of::<sockaddr_storage>()];
+    put(&mut storage, address);
+    // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
+    unsafe { core::ptr::from_mut(union).cast::<StorageBytes>().write(storage) };
 }
 
 /// Reads one of the two address unions; `None` while it is empty.
 fn read_address<Union>(union: &Union) -> Option<SocketAddress> {
     const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
-    let bytes: [u8; size_of::<sockaddr_storage>()] =
-        unsafe { core::ptr::from_ref(union).cast::<[u8; size_of::<sockaddr_storage>()]>().read() };
+    let bytes = unsafe { core::ptr::from_ref(union).cast::<StorageBytes>().read() };
     SocketAddress::from_bytes(&bytes)
 }
 

@@ -40,21 +40,21 @@ pub unsafe fn family_of(address: *const sockaddr, length: usize) -> Option<c_int
 /// The bytes of a sockaddr_storage.
 pub type StorageBytes = [u8; size_of::<sockaddr_storage>()];
 
-/// Puts an address, or as much of it as there is room for, at the start. The lengths of IP addresses are
-/// constants here, so that the compiler copies those without a call.
+/// Puts an address, or as much of it as there is room for, at the start. The compiler copies an IPv4
+/// address without a call.
 #[inline]
 pub fn put(storage: &mut StorageBytes, address: &[u8]) {
     const IPV4: usize = size_of::<sockaddr_in>();
-    const IPV6: usize = size_of::<sockaddr_in6>();
-    if let (Ok(from), Some(to)) = (<&[u8; IPV4]>::try_from(address), storage.first_chunk_mut()) {
-        *to = *from;
-    } else if let (Ok(from), Some(to)) =
-        (<&[u8; IPV6]>::try_from(address), storage.first_chunk_mut())
-    {
-        *to = *from;
-    } else {
-        let length = address.len().min(storage.len());
-        storage[..length].copy_from_slice(&address[..length]);
+    let room = storage.split_first_chunk_mut::<IPV4>();
+    match (room, address.split_first_chunk::<IPV4>()) {
+        (Some((start, room)), Some((first, rest))) => {
+            *start = *first;
+            if !rest.is_empty() {
+                let length = rest.len().min(room.len());
+                room[..length].copy_from_slice(&rest[..length]);
+            }
+        }
+        _ => storage[..address.len()].copy_from_slice(address),
     }
 }
 
@@ -116,6 +116,12 @@ impl RawAddress {
     #[must_use]
     pub fn as_ptr(&self) -> *const sockaddr {
         (&raw const self.storage).cast()
+    }
+
+    #[must_use]
+    pub fn storage_bytes(&self) -> &StorageBytes {
+        // SAFETY: wholly initialised integers.
+        unsafe { &*(&raw const self.storage).cast() }
     }
 
     #[must_use]

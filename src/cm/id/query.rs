@@ -47,8 +47,10 @@ impl Id {
         let route = abi::RouteResponse::blank_in(&mut room);
         let command = abi::QueryRoute { response: 0, id: self.handle(), reserved: 0 };
         self.call_into(command, route)?;
-        self.set_source(&route.src_addr);
-        self.set_destination(&route.dst_addr);
+        self.public(|id| {
+            write_ip_address(&mut id.route.addr.src, &route.src_addr);
+            write_ip_address(&mut id.route.addr.dst, &route.dst_addr);
+        });
         self.bind_device(route.node_guid, route.ibdev_index, route.port_num)?;
         let first = &route.ib_route[0];
         self.set_gids(first.sgid, first.dgid);
@@ -71,8 +73,10 @@ impl Id {
         let handle = self.handle();
         let addr =
             self.call(abi::QueryAddr { response: 0, id: handle, option: abi::QUERY_ADDR })?;
-        self.set_source(prefix(&addr.src_addr, addr.src_size));
-        self.set_destination(prefix(&addr.dst_addr, addr.dst_size));
+        self.public(|id| {
+            write_address(&mut id.route.addr.src, prefix(&addr.src_addr, addr.src_size));
+            write_address(&mut id.route.addr.dst, prefix(&addr.dst_addr, addr.dst_size));
+        });
         self.bind_device(addr.node_guid, addr.ibdev_index, addr.port_num)?;
         if addr.port_num != 0 {
             self.public(|id| id.route.addr.ibaddr.pkey = addr.pkey);
@@ -150,12 +154,8 @@ impl Id {
         self.public(|id| (read_address(&id.route.addr.src), read_address(&id.route.addr.dst)))
     }
 
-    fn set_source(&self, bytes: &[u8]) {
-        self.public(|id| write_address(&mut id.route.addr.src, bytes));
-    }
-
-    pub(crate) fn set_destination(&self, bytes: &[u8]) {
-        self.public(|id| write_address(&mut id.route.addr.dst, bytes));
+    pub(crate) fn set_destination(&self, address: &SocketAddress) {
+        self.public(|id| *storage_of(&mut id.route.addr.dst) = *address.storage_bytes());
     }
 
     fn set_gids(&self, source: [u8; 16], destination: [u8; 16]) {
@@ -176,14 +176,31 @@ impl Id {
     }
 }
 
+/// One of the two address unions as bytes.
+fn storage_of<Union>(union: &mut Union) -> &mut StorageBytes {
+    const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
+    // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
+    unsafe { &mut *core::ptr::from_mut(union).cast() }
+}
+
 /// Overwrites one of the two address unions; bytes that are no address change nothing.
 fn write_address<Union>(union: &mut Union, bytes: &[u8]) {
-    const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     let Some(address) = SocketAddress::in_bytes(bytes) else { return };
-    let mut storage = [0; size_of::<sockaddr_storage>()];
-    put(&mut storage, address);
-    // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
-    unsafe { core::ptr::from_mut(union).cast::<StorageBytes>().write(storage) };
+    let storage = storage_of(union);
+    *storage = [0; size_of::<StorageBytes>()];
+    put(storage, address);
+}
+
+/// As `write_address`, from an answer that has room for an IP address, with zeros behind one.
+fn write_ip_address<Union, const ROOM: usize>(union: &mut Union, bytes: &[u8; ROOM]) {
+    if SocketAddress::in_bytes(bytes).is_none() {
+        return;
+    }
+    let storage = storage_of(union);
+    *storage = [0; size_of::<StorageBytes>()];
+    if let Some(start) = storage.first_chunk_mut() {
+        *start = *bytes;
+    }
 }
 
 /// Reads one of the two address unions; `None` while it is empty.

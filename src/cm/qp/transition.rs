@@ -16,16 +16,18 @@ const ROCE_PKEY_INDEX: u16 = 0;
 /// Moves a new queue pair of a connected service to INIT, so that receives can be posted.
 pub(super) fn initialise_connected(id: &Id, queue_pair: QueuePair) -> Result<()> {
     let mut attr = zeroed_attr();
-    let (is_child, peer_only_writes) = id.with(|state| (state.is_child, state.peer_only_writes));
+    let port = id.port_num();
+    let (is_child, peer_only_writes, is_infiniband) =
+        id.with(|state| (state.is_child, state.peer_only_writes, state.is_on_infiniband(port)));
     // For an active RoCE id the kernel's answer is known: before the connection has a peer, only
     // the port is set. So are the rights of a peer that only writes.
-    let bits = if (!is_child || peer_only_writes) && is_plain_roce(id, queue_pair) {
+    let bits = if (!is_child || peer_only_writes) && is_plain_roce(id, queue_pair, is_infiniband) {
         if peer_only_writes {
             attr.qp_access_flags = REMOTE_WRITE;
         }
         attr.qp_state = ibv_qp_state::IBV_QPS_INIT;
         attr.pkey_index = ROCE_PKEY_INDEX;
-        attr.port_num = id.port_num();
+        attr.port_num = port;
         (mask::IBV_QP_STATE
             | mask::IBV_QP_PKEY_INDEX
             | mask::IBV_QP_PORT
@@ -37,8 +39,8 @@ pub(super) fn initialise_connected(id: &Id, queue_pair: QueuePair) -> Result<()>
     queue_pair.modify(&mut attr, bits)
 }
 
-fn is_plain_roce(id: &Id, queue_pair: QueuePair) -> bool {
-    !id.is_on_infiniband()
+fn is_plain_roce(id: &Id, queue_pair: QueuePair, is_infiniband: bool) -> bool {
+    !is_infiniband
         && id.context().is_ok_and(|context| !context.is_iwarp())
         && queue_pair.kind() == ibv_qp_type::IBV_QPT_RC
 }
@@ -70,7 +72,7 @@ pub(crate) fn to_rtr(
         let has_rights = state.is_child && state.made_queue_pair;
         (has_rights, state.peer_only_writes, state.is_on_infiniband(port), state.chosen_ece())
     });
-    if !(has_rights || only_writes && is_plain_roce(id, queue_pair)) {
+    if !(has_rights || only_writes && is_plain_roce(id, queue_pair, is_infiniband)) {
         let bits = init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
         queue_pair.modify(&mut attr, bits)?;
     }

@@ -23,6 +23,7 @@ struct Registry {
 
 static REGISTRY: PerProcess<Registry> = PerProcess::new();
 
+#[inline]
 fn registry() -> Result<&'static Registry> {
     REGISTRY.get_or_try_init(|| Ok(Registry::default()))
 }

@@ -245,11 +245,12 @@ fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
     // header's eight bytes leave no gap before a body that is aligned to at most eight. The
     // response address inside it points to a live buffer of `out_size` bytes (see `call_into`).
     let written = unsafe { libc::write(fd, core::ptr::from_ref(frame).cast(), size) };
-    match usize::try_from(written) {
-        Ok(count) if count == size => Ok(()),
-        // The kernel takes a command whole or fails; anything else means that no answer was
-        // written.
-        Ok(_) => Err(Errno::ENODATA),
-        Err(_) => Err(Errno::last()),
-    }
+    if written == size as isize { Ok(()) } else { Err(not_taken(written)) }
+}
+
+/// The kernel takes a command whole or fails; anything else means that no answer was written.
+#[cold]
+#[inline(never)]
+fn not_taken(written: isize) -> Errno {
+    if written < 0 { Errno::last() } else { Errno::ENODATA }
 }

@@ -108,6 +108,8 @@ fn set_ece(id: &Id, queue_pair: QueuePair, (vendor_id, options): (u32, u32)) -> 
 
 impl Id {
     /// Moves it to SQD (iWARP): what is posted completes, then the kernel ends the connection.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn drain_queue_pair(&self) -> Result<()> {
         let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
         let mut attr = zeroed_attr();
@@ -116,6 +118,7 @@ impl Id {
     }
 
     /// Moves the queue pair to the error state, which flushes its work requests.
+    #[inline]
     pub(crate) fn fail_queue_pair(&self) -> Result<()> {
         match self.queue_pair() {
             Some(queue_pair) => queue_pair.fail(),

@@ -11,7 +11,7 @@
 use super::pin::{PinnedQueuePair, Pins};
 use super::state::IdState;
 use crate::cm::acknowledge::Acknowledgements;
-use crate::cm::channel::DeviceFile;
+use crate::cm::channel::Channel;
 use crate::cm::id_table::{Hold, Key, Table};
 use crate::types::{SocketAddress, port_of, rdma_cm_id};
 use crate::verbs::{Context, ProtectionDomain, QueuePair};
@@ -38,7 +38,7 @@ pub(crate) struct Id {
     /// The kernel's number; zero is valid.
     pub(super) handle: AtomicU32,
     /// The device that commands are written to; another one after migrate.
-    pub(super) file: Mutex<Arc<DeviceFile>>,
+    pub(super) file: Mutex<Arc<Channel>>,
     /// Made without a channel: calls wait for their event.
     pub(super) synchronous: AtomicBool,
     /// Who reads the events of a synchronous id (`early`).
@@ -76,7 +76,7 @@ impl Id {
         self.key
     }
 
-    pub(crate) fn file(&self) -> Arc<DeviceFile> {
+    pub(crate) fn file(&self) -> Arc<Channel> {
         Arc::clone(&self.file.lock())
     }
 

@@ -13,6 +13,7 @@ use crate::device::Binding;
 use crate::types::rdma_cm_event;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use base::arc::Arc;
 use base::errno::Result;
 use base::memory::Seldom;
 use core::ptr::NonNull;
@@ -22,7 +23,7 @@ use rdma_sys::{ibv_qp_init_attr, ibv_sa_path_rec};
 #[derive(Default)]
 pub(crate) struct IdState {
     /// The channel that a synchronous id made for itself.
-    pub(super) own_channel: Option<Box<Channel>>,
+    pub(super) own_channel: Option<Arc<Channel>>,
     pub(crate) binding: Option<Binding>,
     pub(crate) paths: Box<[ibv_sa_path_rec]>,
     pub(crate) initiator_depth: u8,

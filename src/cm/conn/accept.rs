@@ -44,7 +44,7 @@ impl Id {
             },
         )?;
         if let Some(queue_pair) = queue_pair.filter(|_| !self.is_datagram()) {
-            qp::to_rtr(self, *queue_pair, Some(param.responder_resources))?;
+            qp::to_rtr(self, &queue_pair, Some(param.responder_resources))?;
             qp::to_rts(self, *queue_pair, Some(param.initiator_depth))?;
         }
         let sent = accept.send(self.fd()?);

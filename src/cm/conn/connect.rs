@@ -48,7 +48,7 @@ impl Id {
         sent.map_err(|error| parameters::refused(self, data, "CONNECT", error))?;
         probe!(rdmacm, connect__start, self.as_c());
         if data.header > 0 {
-            self.with(|state| drop_header(state));
+            self.with(drop_header);
         }
         Ok(())
     }
@@ -79,7 +79,7 @@ fn drop_header(state: &mut IdState) {
 /// The peer accepted: moves the queue pair to RTS, then confirms.
 #[inline(never)]
 pub(crate) fn confirm(id: &Id, queue_pair: PinnedQueuePair<'_>) -> Result<()> {
-    let moved = qp::to_rtr(id, *queue_pair, None).and_then(|()| qp::to_rts(id, *queue_pair, None));
+    let moved = qp::to_rtr(id, &queue_pair, None).and_then(|()| qp::to_rts(id, *queue_pair, None));
     drop(queue_pair);
     let confirmed = moved.and_then(|()| ready_to_use(id));
     if confirmed.is_err() {

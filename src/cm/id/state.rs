@@ -33,8 +33,6 @@ pub(crate) struct IdState {
     pub(crate) remote_ece: (u32, u32),
     /// Connecting failed on this side: REJECTED and DISCONNECTED are not reported after that.
     pub(crate) connect_failed: bool,
-    /// The queue pair was made, and moved to INIT, by rdma_create_qp.
-    pub(crate) made_queue_pair: bool,
     /// Native InfiniBand addresses are in use, which QUERY_ROUTE cannot report.
     pub(crate) uses_ib_addresses: bool,
     /// Made for a connection request.

@@ -3,7 +3,7 @@
 //! Moving an id's queue pair through its states.
 
 use super::attributes::{for_link_layer, init_attributes};
-use crate::cm::id::Id;
+use crate::cm::id::{Id, PinnedQueuePair};
 use crate::verbs::{QueuePair, zeroed_attr};
 use base::because;
 use base::errno::Result;
@@ -61,18 +61,20 @@ pub(super) fn initialise_datagram(id: &Id, queue_pair: QueuePair) -> Result<()> 
 /// given.
 pub(crate) fn to_rtr(
     id: &Id,
-    queue_pair: QueuePair,
+    queue_pair: &PinnedQueuePair<'_>,
     responder_resources: Option<u8>,
 ) -> Result<()> {
     let mut attr = zeroed_attr();
     // A child's queue pair got its access rights when it was made, and so did one whose peer only
     // writes; another active one gets them now that the kernel knows the connection.
     let port = id.port_num();
-    let (has_rights, only_writes, is_infiniband, chosen) = id.with(|state| {
-        let has_rights = state.is_child && state.made_queue_pair;
-        (has_rights, state.peer_only_writes, state.is_on_infiniband(port), state.chosen_ece())
+    let (is_child, only_writes, is_infiniband, chosen) = id.with(|state| {
+        let is_infiniband = state.is_on_infiniband(port);
+        (state.is_child, state.peer_only_writes, is_infiniband, state.chosen_ece())
     });
-    if !(has_rights || only_writes && is_plain_roce(id, queue_pair, is_infiniband)) {
+    let has_rights = is_child && queue_pair.is_made()
+        || only_writes && is_plain_roce(id, **queue_pair, is_infiniband);
+    if !has_rights {
         let bits = init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
         queue_pair.modify(&mut attr, bits)?;
     }
@@ -81,7 +83,7 @@ pub(crate) fn to_rtr(
         attr.max_dest_rd_atomic = limit;
     }
     if let Some(chosen) = chosen {
-        set_ece(id, queue_pair, chosen)?;
+        set_ece(id, **queue_pair, chosen)?;
     }
     queue_pair.modify(&mut attr, for_link_layer(is_infiniband, bits))
 }

@@ -37,6 +37,27 @@ pub unsafe fn family_of(address: *const sockaddr, length: usize) -> Option<c_int
     Some(c_int::from(family))
 }
 
+/// The bytes of a sockaddr_storage.
+pub type StorageBytes = [u8; size_of::<sockaddr_storage>()];
+
+/// Puts an address, or as much of it as there is room for, at the start. The compiler copies an IPv4
+/// address without a call.
+#[inline]
+pub fn put(storage: &mut StorageBytes, address: &[u8]) {
+    const IPV4: usize = size_of::<sockaddr_in>();
+    let room = storage.split_first_chunk_mut::<IPV4>();
+    match (room, address.split_first_chunk::<IPV4>()) {
+        (Some((start, room)), Some((first, rest))) => {
+            *start = *first;
+            if !rest.is_empty() {
+                let length = rest.len().min(room.len());
+                room[..length].copy_from_slice(&rest[..length]);
+            }
+        }
+        _ => storage[..address.len()].copy_from_slice(address),
+    }
+}
+
 impl RawAddress {
     /// Zeros but for the family.
     #[inline]
@@ -54,8 +75,8 @@ impl RawAddress {
     pub fn of_bytes(bytes: &[u8]) -> RawAddress {
         let mut made = RawAddress::blank(0, bytes.len());
         let storage: *mut sockaddr_storage = &raw mut made.storage;
-        // SAFETY: not more than fits the storage.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), storage.cast(), made.length) };
+        // SAFETY: bytes of the storage; any bytes are integers.
+        put(unsafe { &mut *storage.cast() }, bytes);
         made
     }
 
@@ -95,6 +116,12 @@ impl RawAddress {
     #[must_use]
     pub fn as_ptr(&self) -> *const sockaddr {
         (&raw const self.storage).cast()
+    }
+
+    #[must_use]
+    pub fn storage_bytes(&self) -> &StorageBytes {
+        // SAFETY: wholly initialised integers.
+        unsafe { &*(&raw const self.storage).cast() }
     }
 
     #[must_use]

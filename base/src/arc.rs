@@ -12,7 +12,7 @@ use crate::memory::try_box;
 use crate::sync::{AtomicUsize, Ordering};
 use alloc::boxed::Box;
 use core::marker::PhantomData;
-use core::mem::{ManuallyDrop, MaybeUninit};
+use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
 
@@ -59,6 +59,24 @@ impl<T> Arc<T> {
     #[must_use]
     pub fn as_ptr(one: &Arc<T>) -> *const T {
         &raw const **one
+    }
+
+    /// Gives it away as the address of the value.
+    #[must_use]
+    pub fn into_raw(one: Arc<T>) -> *const T {
+        let inner = ManuallyDrop::new(one).inner.as_ptr();
+        // SAFETY: it is counted, so the memory is there.
+        unsafe { (&raw const (*inner).value).cast() }
+    }
+
+    /// # Safety
+    /// `value` is from `into_raw`, and the count that was given away is the new one's. It may be made
+    /// more than once where all but one are never dropped.
+    #[must_use]
+    pub unsafe fn from_raw(value: *const T) -> Arc<T> {
+        let inner = value.wrapping_byte_sub(offset_of!(Inner<T>, value)).cast_mut().cast();
+        // SAFETY: by contract it is inside of such a box.
+        Arc { inner: unsafe { NonNull::new_unchecked(inner) }, owned: PhantomData }
     }
 
     /// Other threads may be changing it.

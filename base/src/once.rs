@@ -83,13 +83,20 @@ impl<T> OnceLock<T> {
         self.get_or_make(make)
     }
 
+    #[inline]
     fn get_or_make<E>(
         &self,
         make: impl FnOnce() -> core::result::Result<T, E>,
     ) -> core::result::Result<&T, E> {
-        if let Some(kept) = self.get() {
-            return Ok(kept);
-        }
+        self.get().map_or_else(|| self.make(make), Ok)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn make<E>(
+        &self,
+        make: impl FnOnce() -> core::result::Result<T, E>,
+    ) -> core::result::Result<&T, E> {
         let _making = self.making.lock();
         if let Some(kept) = self.get() {
             return Ok(kept);

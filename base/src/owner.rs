@@ -12,7 +12,7 @@
 #![allow(unsafe_code)]
 
 use crate::deadline::{Deadline, Timeout, wait_ready};
-use crate::errno::{Errno, Result};
+use crate::errno::{Errno, Result, preserve_errno};
 use crate::fd::{OwnedFd, RawFd};
 use crate::fork::{ownership, process_id};
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
@@ -69,6 +69,10 @@ impl Owner {
     #[cold]
     #[inline(never)]
     fn adopt_or_refuse(&self) -> Result<()> {
+        preserve_errno(|| self.adopt_or_tell())
+    }
+
+    fn adopt_or_tell(&self) -> Result<()> {
         if self.is_lost() {
             return Err(Errno::EBADF);
         }

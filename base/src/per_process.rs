@@ -82,7 +82,14 @@ impl<T: Sync + 'static> PerProcess<T> {
 
     /// Nobody waits here: of threads that come at the same time each makes a value, and the first
     /// one is kept.
+    #[inline]
     pub fn get_or_try_init(&self, make: impl FnOnce() -> Result<T>) -> Result<&'static T> {
+        self.get().map_or_else(|| self.init(make), Ok)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn init(&self, make: impl FnOnce() -> Result<T>) -> Result<&'static T> {
         let mut seen = self.made.load(Ordering::Acquire);
         // SAFETY: NULL, or published.
         if let Some(value) = unsafe { seen.as_ref() }.and_then(OfProcess::get) {

@@ -3,23 +3,23 @@
 //! Event channels: an open rdma_cm device, and the public struct around it.
 //!
 //! # Safety
-//! `Channel` starts with the public struct, so a pointer to it is one to the channel.
+//! `Channel` starts with the public struct, so a pointer to it is one to the channel. Each channel is in an
+//! `Arc`: C has one, and each id on it.
 #![allow(unsafe_code)]
 
 use super::wake;
 use crate::device;
 use crate::types::rdma_event_channel;
 use crate::uapi;
-use alloc::boxed::Box;
 use base::arc::Arc;
 use base::because;
 use base::errno::{Errno, Result};
 use base::fd::{OwnedFd, RawFd};
 use base::lock::Mutex;
-use base::memory::try_box;
 use base::owner::Owner;
 use base::witness;
-use core::mem::offset_of;
+use core::mem::{ManuallyDrop, offset_of};
+use core::ops::Deref;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use core::time::Duration;
 use libc::{O_CLOEXEC, O_NONBLOCK, c_int};
@@ -27,8 +27,8 @@ use libc::{O_CLOEXEC, O_NONBLOCK, c_int};
 /// Longest wait for a command of another thread; a command that does not sleep is shorter.
 const COMMAND_LIMIT: Duration = Duration::from_secs(1);
 
-/// An open rdma_cm device. Ids share it: one that outlives its channel gets EBADF, even where the
-/// number names another file by then.
+/// An open rdma_cm device. An id that outlives its channel gets EBADF, even where the number names
+/// another file by then.
 pub(crate) struct DeviceFile {
     /// Changes in `move_away` alone.
     fd: AtomicI32,
@@ -39,9 +39,9 @@ pub(crate) struct DeviceFile {
 }
 
 impl DeviceFile {
-    fn open(flags: c_int) -> Result<Arc<DeviceFile>> {
+    fn open(flags: c_int) -> Result<DeviceFile> {
         let fd = uapi::open(flags)?.into_raw_fd();
-        Arc::try_new(DeviceFile {
+        Ok(DeviceFile {
             fd: AtomicI32::new(fd),
             closed: AtomicBool::new(false),
             closing: Mutex::new(()),
@@ -124,7 +124,9 @@ impl DeviceFile {
 
 impl Drop for DeviceFile {
     fn drop(&mut self) {
-        self.close();
+        if !*self.closed.get_mut() {
+            self.close();
+        }
     }
 }
 
@@ -132,7 +134,7 @@ impl Drop for DeviceFile {
 #[repr(C)]
 pub(crate) struct Channel {
     public: rdma_event_channel,
-    file: Arc<DeviceFile>,
+    file: DeviceFile,
     /// Threads in `while_reading`, and those that were cancelled there.
     readers: AtomicU32,
 }
@@ -140,32 +142,37 @@ pub(crate) struct Channel {
 const _: () = assert!(offset_of!(Channel, public) == 0);
 
 impl Channel {
-    pub(crate) fn create() -> Result<Box<Channel>> {
+    pub(crate) fn create() -> Result<Arc<Channel>> {
         Channel::open(O_CLOEXEC)
     }
 
     /// One whose events are taken where there are any, and never waited for.
-    pub(crate) fn create_non_blocking(close_on_exec: bool) -> Result<Box<Channel>> {
+    pub(crate) fn create_non_blocking(close_on_exec: bool) -> Result<Arc<Channel>> {
         Channel::open(O_NONBLOCK | if close_on_exec { O_CLOEXEC } else { 0 })
     }
 
-    fn open(flags: c_int) -> Result<Box<Channel>> {
+    fn open(flags: c_int) -> Result<Arc<Channel>> {
         witness::check();
         device::require_any()?;
         let file = DeviceFile::open(flags)?;
         let public = rdma_event_channel { fd: file.number() };
-        try_box(Channel { public, file, readers: AtomicU32::new(0) })
+        Arc::try_new(Channel { public, file, readers: AtomicU32::new(0) })
     }
 
     /// # Safety
     /// A valid channel pointer or NULL.
-    pub(crate) unsafe fn from_c<'a>(channel: *mut rdma_event_channel) -> Result<&'a Channel> {
-        // SAFETY: by contract.
-        unsafe { channel.cast::<Channel>().as_ref() }.ok_or(Errno::EINVAL)
+    pub(crate) unsafe fn from_c(
+        channel: *mut rdma_event_channel,
+    ) -> Result<ManuallyDrop<Arc<Channel>>> {
+        if channel.is_null() {
+            return Err(Errno::EINVAL);
+        }
+        // SAFETY: by contract, from `into_c`. C keeps its own.
+        Ok(ManuallyDrop::new(unsafe { Arc::from_raw(channel.cast::<Channel>()) }))
     }
 
-    pub(crate) fn into_c(self: Box<Channel>) -> *mut rdma_event_channel {
-        Box::into_raw(self).cast()
+    pub(crate) fn into_c(channel: Arc<Channel>) -> *mut rdma_event_channel {
+        Arc::into_raw(channel).cast_mut().cast()
     }
 
     /// Closes and frees a channel; NULL is nothing.
@@ -177,18 +184,16 @@ impl Channel {
             return;
         }
         // SAFETY: by contract, from `into_c`.
-        let channel = unsafe { Box::from_raw(channel.cast::<Channel>()) };
+        let channel = unsafe { Arc::from_raw(channel.cast::<Channel>()) };
         if channel.has_readers() && channel.file.is_owned() {
             // They use it until they leave, and may call again.
-            let channel = Box::leak(channel);
-            let number = channel.file.number();
-            if let Err(error) = wake::later(number, || channel.has_readers()) {
+            let readers = Arc::clone(&channel);
+            core::mem::forget(Arc::clone(&channel));
+            if let Err(error) = wake::later(channel.file.number(), move || readers.has_readers()) {
                 because!(error, "a thread still waits for events of a channel that was destroyed");
             }
-            channel.file.close();
-        } else {
-            channel.file.close();
         }
+        channel.file.close();
     }
 
     /// Waits for an event. Where another thread destroys the channel meanwhile, the call ends with EBADF.
@@ -208,7 +213,15 @@ impl Channel {
         (&raw const self.public).cast_mut()
     }
 
-    pub(crate) fn file(&self) -> &Arc<DeviceFile> {
+    pub(crate) fn file(&self) -> &DeviceFile {
+        &self.file
+    }
+}
+
+impl Deref for Channel {
+    type Target = DeviceFile;
+
+    fn deref(&self) -> &DeviceFile {
         &self.file
     }
 }

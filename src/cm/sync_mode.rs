@@ -15,7 +15,7 @@ use crate::cm::resolve;
 use crate::cm::sync_timeout::sync_timeout;
 use crate::types::*;
 use base::deadline::Deadline;
-use base::errno::{Errno, Result};
+use base::errno::{Errno, Result, preserve_errno};
 use libc::c_void;
 
 /// What a synchronous id may wait for.
@@ -84,9 +84,11 @@ pub(crate) fn finish(id: &Id, operation: Operation) -> Result<()> {
 
 #[inline(never)]
 fn wait_and_keep(id: &Id, operation: Operation) -> Result<()> {
-    let (event, result) = wait_for(id, operation, Deadline::Never)?;
-    id.keep_event(event);
-    result
+    preserve_errno(|| {
+        let (event, result) = wait_for(id, operation, Deadline::Never)?;
+        id.keep_event(event);
+        result
+    })
 }
 
 /// Waits for the event of `operation` or one that ends it, not longer than `deadline` and the limit
@@ -151,13 +153,13 @@ pub(crate) fn resolve_addrinfo(id: &Id, question: &AddrinfoQuestion<'_>) -> Resu
 }
 
 /// rdma_connect.
-pub(crate) fn connect(id: &Id, given: Option<&Parameters<'_>>) -> Result<()> {
+pub(crate) fn connect(id: &Id, given: Option<Parameters<'_>>) -> Result<()> {
     id.connect(given)?;
     finish(id, Operation::Connect)
 }
 
 /// rdma_accept. For datagrams there is no event, and the kept request is given back.
-pub(crate) fn accept(id: &Id, given: Option<&Parameters<'_>>) -> Result<()> {
+pub(crate) fn accept(id: &Id, given: Option<Parameters<'_>>) -> Result<()> {
     id.accept(given)?;
     if !id.is_datagram() {
         return finish(id, Operation::Accept);

@@ -23,6 +23,7 @@ struct Registry {
 
 static REGISTRY: PerProcess<Registry> = PerProcess::new();
 
+#[inline]
 fn registry() -> Result<&'static Registry> {
     REGISTRY.get_or_try_init(|| Ok(Registry::default()))
 }
@@ -66,15 +67,15 @@ fn no_device() -> Errno {
     )
 }
 
-/// The device that the kernel means, open.
+/// The device that the kernel means.
 pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
     let registry = registry()?;
     let matching = |devices: &[Arc<Device>]| {
         devices.iter().find(|device| device.identity().matches(identity)).cloned()
     };
     let known = matching(&registry.devices.read());
-    let device = match known {
-        Some(device) => device,
+    match known {
+        Some(device) => Ok(device),
         None => matching(&refresh(registry)?).ok_or_else(|| {
             fail!(
                 ENODEV,
@@ -82,10 +83,8 @@ pub(crate) fn find(identity: &Identity) -> Result<Arc<Device>> {
                  provider is missing (ibverbs-providers)",
                 u64::from_be(identity.guid)
             )
-        })?,
-    };
-    device.context()?;
-    Ok(device)
+        }),
+    }
 }
 
 type Observer = fn(&Arc<Device>);

@@ -114,12 +114,10 @@ impl Device {
         Ok(self.opened()?.context)
     }
 
-    pub(crate) fn max_responder_resources(&self) -> u8 {
-        self.opened.get().map_or(0, |opened| opened.max_responder_resources)
-    }
-
-    pub(crate) fn max_initiator_depth(&self) -> u8 {
-        self.opened.get().map_or(0, |opened| opened.max_initiator_depth)
+    /// Responder resources and initiator depth that it can do.
+    pub(crate) fn depth_limits(&self) -> (u8, u8) {
+        let limits = |opened: &Opened| (opened.max_responder_resources, opened.max_initiator_depth);
+        self.opened.get().map_or((0, 0), limits)
     }
 
     /// Entries of a send or receive queue.
@@ -176,7 +174,7 @@ impl Device {
         Ok(gids)
     }
 
-    /// Adds a user of the shared protection domain; the first one makes it.
+    /// Opens the device, and adds a user of the shared protection domain; the first one makes it.
     fn join_domain(&self) -> Result<ProtectionDomain> {
         let context = self.context()?;
         {
@@ -296,7 +294,6 @@ pub(crate) struct Binding {
 
 impl Binding {
     pub(crate) fn new(device: Arc<Device>) -> Result<Binding> {
-        device.context()?;
         let domain = device.join_domain()?;
         Ok(Binding { device, domain })
     }

@@ -9,8 +9,13 @@ use crate::cm::id::Id;
 use crate::cm::sync_mode;
 use crate::cm::wildcard;
 use crate::types::{__be16, SocketAddress, port_of, rdma_cm_id};
-use base::errno::{Errno, preserve_errno};
+use base::errno::{Errno, Result, preserve_errno};
 use libc::{c_int, sockaddr};
+
+/// What was read, where it is: an address is large, and would be copied by `?`.
+fn borrowed<T>(read: &Result<T>) -> Result<&T> {
+    read.as_ref().map_err(|error| *error)
+}
 
 /// Binds an identifier to a local address.
 ///
@@ -59,8 +64,13 @@ use libc::{c_int, sockaddr};
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rdma_bind_addr(id: *mut rdma_cm_id, addr: *mut sockaddr) -> c_int {
     // SAFETY: a valid id pointer and a valid sockaddr, or NULL.
-    let (id, address) = unsafe { (Id::from_c(id), SocketAddress::read(addr)) };
-    id.and_then(|id| preserve_errno(|| wildcard::bind(id, &address?))).into_c()
+    unsafe {
+        Id::from_c(id).and_then(|id| {
+            let address = SocketAddress::read(addr);
+            preserve_errno(|| wildcard::bind(id, borrowed(&address)?))
+        })
+    }
+    .into_c()
 }
 
 /// Resolves a destination address to a device.
@@ -118,10 +128,15 @@ pub unsafe extern "C" fn rdma_resolve_addr(
     timeout_ms: c_int,
 ) -> c_int {
     // SAFETY: a valid id pointer and valid sockaddrs, or NULL.
-    let (id, source, destination) =
-        unsafe { (Id::from_c(id), arg::optional_address(src_addr), SocketAddress::read(dst_addr)) };
-    id.and_then(|id| sync_mode::resolve_address(id, source?.as_ref(), &destination?, timeout_ms))
-        .into_c()
+    unsafe {
+        Id::from_c(id).and_then(|id| {
+            let source = arg::optional_address(src_addr);
+            let destination = SocketAddress::read(dst_addr);
+            let source = borrowed(&source)?.as_ref();
+            sync_mode::resolve_address(id, source, borrowed(&destination)?, timeout_ms)
+        })
+    }
+    .into_c()
 }
 
 /// Resolves the route to the destination.

@@ -82,8 +82,8 @@ pub unsafe extern "C" fn rdma_connect(
     conn_param: *mut rdma_conn_param,
 ) -> c_int {
     // SAFETY: a valid id pointer or NULL; parameters are valid or NULL.
-    let (id, given) = unsafe { (Id::from_c(id), arg::parameters(conn_param)) };
-    id.and_then(|id| preserve_errno(|| sync_mode::connect(id, given.as_ref()))).into_c()
+    unsafe { Id::from_c(id).and_then(|id| sync_mode::connect(id, arg::parameters(conn_param))) }
+        .into_c()
 }
 
 /// Completes a connection whose queue pair the application manages.
@@ -207,8 +207,11 @@ pub unsafe extern "C" fn rdma_accept(
     conn_param: *mut rdma_conn_param,
 ) -> c_int {
     // SAFETY: a valid id pointer or NULL; parameters are valid or NULL.
-    let (id, given) = unsafe { (Id::from_c(id), arg::parameters(conn_param)) };
-    id.and_then(|id| preserve_errno(|| sync_mode::accept(id, given.as_ref()))).into_c()
+    unsafe {
+        Id::from_c(id)
+            .and_then(|id| preserve_errno(|| sync_mode::accept(id, arg::parameters(conn_param))))
+    }
+    .into_c()
 }
 
 /// Rejects a connection request.

@@ -69,7 +69,8 @@ pub unsafe extern "C" fn rdma_create_id(
     place
         .and_then(|place| {
             let qp_type = id::default_qp_type(ps);
-            let made = preserve_errno(|| id::create(channel.ok(), context, ps, qp_type))?;
+            let made =
+                preserve_errno(|| id::create(channel.as_deref().ok(), context, ps, qp_type))?;
             made.lane().begin(Kind::Id, made.handle() as i32, &[]);
             *place = made.as_c();
             Ok(())
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn rdma_migrate_id(
 ) -> c_int {
     // SAFETY: a valid id pointer and a valid channel pointer, or NULL.
     let (id, channel) = unsafe { (Id::from_c(id), Channel::from_c(channel)) };
-    id.and_then(|id| preserve_errno(|| id.migrate(channel.ok()))).into_c()
+    id.and_then(|id| preserve_errno(|| id.migrate(channel.as_deref().ok()))).into_c()
 }
 
 /// Sets an option of an identifier.

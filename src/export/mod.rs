@@ -19,7 +19,7 @@
 //!
 //! | C pointer | made by | released by | Rust owner |
 //! |---|---|---|---|
-//! | `rdma_event_channel *` | rdma_create_event_channel | rdma_destroy_event_channel | `Box<Channel>` |
+//! | `rdma_event_channel *` | rdma_create_event_channel | rdma_destroy_event_channel | `Arc<Channel>` |
 //! | `rdma_cm_id *` | rdma_create_id, connection requests | rdma_destroy_id | leaked `Id` in `IDS` |
 //! | `rdma_cm_event *` | rdma_get_cm_event | rdma_ack_cm_event | `Box<Message>` |
 //! | `ibv_context **` | rdma_get_devices | rdma_free_devices | array with its owners in front |

@@ -9,7 +9,6 @@
 use crate::cm::channel::Channel;
 use crate::cm::id::{self, Id};
 use crate::types::{RDMA_PS_TCP, RDMA_PS_UDP, SocketAddress};
-use alloc::boxed::Box;
 use base::arc::{Arc, Weak};
 use base::errno::Result;
 use base::lock::Mutex;
@@ -27,15 +26,15 @@ impl SoleId {
     }
 
     /// A new id for a stream.
-    pub(crate) fn for_stream(channel: &Channel) -> Result<SoleId> {
+    pub(crate) fn for_stream(channel: &Arc<Channel>) -> Result<SoleId> {
         let kind = id::default_qp_type(RDMA_PS_TCP);
         id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_TCP, kind).map(SoleId)
     }
 
     /// A new id for datagrams, which is only to name a device: its events are never read. All such
     /// ids share an event channel, which lives as long as one of them.
-    pub(crate) fn for_device() -> Result<(SoleId, Arc<Box<Channel>>)> {
-        static SHARED: PerProcess<Mutex<Option<Weak<Box<Channel>>>>> = PerProcess::new();
+    pub(crate) fn for_device() -> Result<(SoleId, Arc<Channel>)> {
+        static SHARED: PerProcess<Mutex<Option<Weak<Channel>>>> = PerProcess::new();
         let mut shared = SHARED.get_or_try_init(|| Ok(Mutex::default()))?.lock();
         if let Some(channel) = shared.as_ref().and_then(Weak::upgrade) {
             // It is of no use if the program has closed its descriptor.
@@ -43,13 +42,13 @@ impl SoleId {
                 return Ok((id, channel));
             }
         }
-        let channel = Arc::try_new(Channel::create()?)?;
+        let channel = Channel::create()?;
         let id = SoleId::for_datagrams(&channel)?;
         *shared = Some(Arc::downgrade(&channel));
         Ok((id, channel))
     }
 
-    fn for_datagrams(channel: &Channel) -> Result<SoleId> {
+    fn for_datagrams(channel: &Arc<Channel>) -> Result<SoleId> {
         let kind = ibv_qp_type::IBV_QPT_UD;
         id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_UDP, kind).map(SoleId)
     }
@@ -91,7 +90,7 @@ pub(crate) fn refuse(id: &'static Id) {
 pub(crate) struct OwnedId {
     // Dropped before its channel.
     id: SoleId,
-    channel: Box<Channel>,
+    channel: Arc<Channel>,
 }
 
 impl OwnedId {

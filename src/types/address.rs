@@ -6,7 +6,7 @@
 //! Reads raw memory through pointers of the caller; see "valid sockaddr" in lib.rs.
 #![allow(unsafe_code)]
 
-use base::address::{RawAddress, family_of};
+use base::address::{RawAddress, StorageBytes, family_of};
 use base::errno::{Errno, Result};
 use base::fail;
 use core::mem::{offset_of, size_of};
@@ -192,6 +192,11 @@ impl SocketAddress {
 
     pub(crate) fn as_ptr(&self) -> *const sockaddr {
         self.0.as_ptr()
+    }
+
+    /// The bytes of the address, with zeros behind it.
+    pub(crate) fn storage_bytes(&self) -> &StorageBytes {
+        self.0.storage_bytes()
     }
 
     /// The bytes of the address, without the padding behind it.

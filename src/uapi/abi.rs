@@ -6,6 +6,7 @@
 //! reach the kernel. Sizes are asserted here, offsets by `ctest/layout`.
 
 use crate::types::{PathData, SocketAddress};
+use base::address::put;
 use core::mem::{align_of, offset_of, size_of};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -23,7 +24,7 @@ impl Storage {
     /// Fills the storage, which is all zeros, and returns the size.
     pub(crate) fn put(&mut self, address: &SocketAddress) -> u16 {
         let bytes = address.bytes();
-        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        put(&mut self.bytes, bytes);
         bytes.len() as u16
     }
 }

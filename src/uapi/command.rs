@@ -13,7 +13,8 @@ use base::errno::{Errno, Result, preserve_errno};
 use base::fd::RawFd;
 use base::log;
 use base::once::Once;
-use core::mem::size_of;
+use core::mem::{MaybeUninit, size_of};
+use core::sync::atomic::{Ordering, compiler_fence};
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes};
 
 /// A command without an answer.
@@ -32,8 +33,22 @@ pub(crate) trait Query: Command {
 /// does not know keep these values.
 pub(crate) trait Answer: FromBytes + IntoBytes + Sized {
     fn blank() -> Self {
-        Self::new_zeroed()
+        let mut blank = Self::new_zeroed();
+        blank.set_unknown();
+        blank
     }
+
+    /// As `blank`, in its place.
+    #[inline(always)]
+    fn blank_in(room: &mut MaybeUninit<Self>) -> &mut Self {
+        // SAFETY: zeros are a value, as it is FromBytes.
+        let blank = unsafe { zeroed(room) };
+        blank.set_unknown();
+        blank
+    }
+
+    /// Fields where zero would mean something.
+    fn set_unknown(&mut self) {}
 }
 
 impl Answer for abi::IdResponse {}
@@ -44,14 +59,14 @@ impl Answer for abi::PathResponse {}
 impl Answer for abi::ServiceResponse {}
 
 impl Answer for abi::RouteResponse {
-    fn blank() -> Self {
-        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    fn set_unknown(&mut self) {
+        self.ibdev_index = abi::NO_DEVICE_INDEX;
     }
 }
 
 impl Answer for abi::AddrResponse {
-    fn blank() -> Self {
-        Self { ibdev_index: abi::NO_DEVICE_INDEX, ..Self::new_zeroed() }
+    fn set_unknown(&mut self) {
+        self.ibdev_index = abi::NO_DEVICE_INDEX;
     }
 }
 
@@ -99,18 +114,59 @@ commands! {
     24 WriteCmEvent "WRITE_CM_EVENT";
 }
 
+/// Zeros in their place. In two parts, which the compiler writes out: for the whole it calls memset, and
+/// two next to each other are a whole to it.
+///
+/// # Safety
+/// Zeros are a value of T.
+#[inline(always)]
+unsafe fn zeroed<T>(room: &mut MaybeUninit<T>) -> &mut T {
+    let half = size_of::<T>() / 2;
+    let start: *mut u8 = room.as_mut_ptr().cast();
+    // SAFETY: both parts are inside; by contract.
+    unsafe {
+        start.write_bytes(0, half);
+        compiler_fence(Ordering::AcqRel);
+        start.add(half).write_bytes(0, size_of::<T>() - half);
+        room.assume_init_mut()
+    }
+}
+
+/// A command as it is sent.
 #[repr(C)]
-struct Frame<C> {
+pub(crate) struct Frame<C> {
     header: abi::Header,
-    body: C,
+    pub(crate) body: C,
 }
 
 impl<C: Command> Frame<C> {
+    /// A large command in its place, out of zeros, to be filled there.
+    #[inline(always)]
+    pub(crate) fn zeroed(room: &mut MaybeUninit<Frame<C>>) -> &mut Frame<C>
+    where
+        C: FromZeros,
+    {
+        // SAFETY: the header is integers, and the body has its zeros as a value.
+        let frame = unsafe { zeroed(room) };
+        frame.header = Frame::<C>::header(0);
+        frame
+    }
+
+    /// Submits a command that has no answer.
+    #[inline]
+    pub(crate) fn send(&self, fd: RawFd) -> Result<()> {
+        write(fd, self)
+    }
+
     #[inline]
     fn new(body: C, out_size: usize) -> Frame<C> {
+        Frame { header: Frame::<C>::header(out_size), body }
+    }
+
+    fn header(out_size: usize) -> abi::Header {
         const { assert!(size_of::<C>() <= u16::MAX as usize) };
         let (in_size, out_size) = (size_of::<C>() as u16, out_size as u16);
-        Frame { header: abi::Header { cmd: C::NUMBER, in_size, out_size }, body }
+        abi::Header { cmd: C::NUMBER, in_size, out_size }
     }
 }
 
@@ -119,14 +175,15 @@ pub(crate) fn send<C: Command>(fd: RawFd, body: C) -> Result<()> {
     write(fd, &Frame::new(body, 0))
 }
 
-/// As `send`, for a large command: it is filled where it is sent from, out of zeros.
+/// As `send`, for a large command, see `Frame::zeroed`.
 pub(crate) fn send_filled<C: Command + FromZeros>(
     fd: RawFd,
     fill: impl FnOnce(&mut C) -> Result<()>,
 ) -> Result<()> {
-    let mut frame = Frame::new(C::new_zeroed(), 0);
+    let mut room = MaybeUninit::uninit();
+    let frame = Frame::zeroed(&mut room);
     fill(&mut frame.body)?;
-    write(fd, &frame)
+    frame.send(fd)
 }
 
 /// Submits a command and returns its answer.
@@ -189,19 +246,18 @@ fn submit<C: Command>(fd: RawFd, frame: &Frame<C>) -> Result<()> {
     // header's eight bytes leave no gap before a body that is aligned to at most eight. The
     // response address inside it points to a live buffer of `out_size` bytes (see `call_into`).
     let written = unsafe { libc::write(fd, core::ptr::from_ref(frame).cast(), size) };
-    match usize::try_from(written) {
-        Ok(count) if count == size => Ok(()),
-        // The kernel takes a command whole or fails; anything else means that no answer was
-        // written.
-        Ok(_) => Err(Errno::ENODATA),
-        Err(_) => Err(refused(Errno::last())),
-    }
+    if written == size as isize { Ok(()) } else { Err(not_taken(written)) }
 }
 
-/// A channel that does not block may have no event, and a signal may come: that is no failure.
+/// The kernel takes a command whole or fails; anything else means that no answer was written. A channel
+/// that does not block may have no event, and a signal may come: that is no failure.
 #[cold]
 #[inline(never)]
-fn refused(error: Errno) -> Errno {
+fn not_taken(written: isize) -> Errno {
+    if written >= 0 {
+        return Errno::ENODATA;
+    }
+    let error = Errno::last();
     if !matches!(error, Errno::EAGAIN | Errno::EINTR) {
         count(|words| words.error(layout::COMMANDS_FAILED, error));
     }

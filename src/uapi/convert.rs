@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
 //! The kernel's structs in the types of libibverbs.
+//!
+//! # Safety
+//! A struct that both have alike is read as the other's.
+#![allow(unsafe_code)]
 
 use super::abi;
 use crate::types::PathData;
-use rdma_sys::{ibv_ah_attr, ibv_gid, ibv_global_route, ibv_qp_attr, ibv_sa_path_rec};
+use core::mem::{offset_of, size_of};
+use rdma_sys::{ibv_ah_attr, ibv_gid, ibv_qp_attr, ibv_sa_path_rec};
 
 /// "Exactly" in the selector fields of path records.
 const EXACTLY: u8 = 2;
@@ -14,24 +19,26 @@ const VALUE: u8 = 0x1F;
 /// QUERY_ROUTE leaves out; applications find it in `preference`.
 const PATH_FLAGS: u8 = 0x2B;
 
-/// As libibverbs has an address handle's attributes.
+/// As libibverbs has an address handle's attributes: the fields are in the same places.
 pub(crate) fn address_handle(from: &abi::AddressHandle) -> ibv_ah_attr {
-    ibv_ah_attr {
-        grh: ibv_global_route {
-            dgid: ibv_gid { raw: from.dgid },
-            flow_label: from.flow_label,
-            sgid_index: from.sgid_index,
-            hop_limit: from.hop_limit,
-            traffic_class: from.traffic_class,
-        },
-        dlid: from.dlid,
-        sl: from.sl,
-        src_path_bits: from.src_path_bits,
-        static_rate: from.static_rate,
-        is_global: from.is_global,
-        port_num: from.port_num,
-    }
+    // SAFETY: integers of the same places and sizes, see below; what has no name there is padding here.
+    unsafe { core::mem::transmute_copy(from) }
 }
+
+macro_rules! same_places {
+    ($ours:ty as $theirs:ty: $($field:ident = $($part:ident).+),*) => {
+        const _: () = assert!(
+            size_of::<$ours>() == size_of::<$theirs>()
+                $(&& offset_of!($ours, $field) == offset_of!($theirs, $($part).+))*
+        );
+    };
+}
+
+same_places!(abi::AddressHandle as ibv_ah_attr:
+    dgid = grh.dgid, flow_label = grh.flow_label, sgid_index = grh.sgid_index,
+    hop_limit = grh.hop_limit, traffic_class = grh.traffic_class, dlid = dlid, sl = sl,
+    src_path_bits = src_path_bits, static_rate = static_rate, is_global = is_global,
+    port_num = port_num);
 
 /// Fields that the kernel does not give keep what `to` has.
 pub(crate) fn copy_qp_attr(from: &abi::QpAttr, to: &mut ibv_qp_attr) {

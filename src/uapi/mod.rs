@@ -22,7 +22,7 @@ mod netlink;
 mod node;
 
 pub(crate) use command::{
-    Answer, Command, Query, call, call_into, send, send_filled, takes_events, unless_unknown,
+    Answer, Command, Frame, Query, call, call_into, send, send_filled, takes_events, unless_unknown,
 };
 pub(crate) use convert::{address_handle, copy_qp_attr, path_of_path_data, path_of_user_record};
 #[cfg(any(test, fuzzing))]

@@ -3,48 +3,58 @@
 //! Connecting, and confirming the connection to the peer.
 
 use super::parameters::{self, Parameters};
-use crate::cm::id::Id;
+use crate::cm::id::{Id, IdState, PinnedQueuePair};
+use crate::cm::qp;
 use crate::lane::{self, Phase};
-use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES};
-use crate::uapi::{self, abi};
+use crate::types::{RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES, RDMA_PS_TCP};
+use crate::uapi::{Frame, abi};
 use alloc::vec::Vec;
 use base::errno::Result;
 use base::fail;
+use core::mem::MaybeUninit;
 use probe::probe;
 
 impl Id {
     /// Starts to connect; the outcome is an event.
-    pub(crate) fn connect(&self, given: Option<&Parameters<'_>>) -> Result<()> {
-        let (max_responder, max_initiator) = parameters::check(self, given)?;
-        self.with(|state| {
-            state.responder_resources = given
-                .map(|given| given.responder_resources)
-                .filter(|value| *value != RDMA_MAX_RESP_RES)
-                .unwrap_or(max_responder);
-            state.initiator_depth = given
-                .map(|given| given.initiator_depth)
-                .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
-                .unwrap_or(max_initiator);
-            state.connect_failed = false;
-        });
+    #[inline(always)]
+    pub(crate) fn connect(&self, given: Option<Parameters<'_>>) -> Result<()> {
+        let queue_pair = self.read_queue_pair(parameters::name);
+        let needs_queue_pair = self.port_space() == RDMA_PS_TCP;
+        let mut room = MaybeUninit::uninit();
+        let connect = Frame::<abi::Connect>::zeroed(&mut room);
+        let command = &mut connect.body;
+        command.id = self.handle();
+        let param = &mut command.conn_param;
+        let data = parameters::prepare(
+            self,
+            given,
+            queue_pair,
+            needs_queue_pair,
+            param,
+            |state, limits| {
+                state.responder_resources = given
+                    .map(|given| given.responder_resources)
+                    .filter(|value| *value != RDMA_MAX_RESP_RES)
+                    .unwrap_or(limits.0);
+                state.initiator_depth = given
+                    .map(|given| given.initiator_depth)
+                    .filter(|value| *value != RDMA_MAX_INIT_DEPTH)
+                    .unwrap_or(limits.1);
+                state.connect_failed = false;
+                let (vendor_id, attr_mod) = state.local_ece;
+                command.ece = abi::Ece { vendor_id, attr_mod };
+            },
+        )?;
         let fd = self.fd()?;
         self.lane().enter(Phase::Connect, &[]);
-        uapi::send_filled(fd, |command: &mut abi::Connect| {
-            command.id = self.handle();
-            let (vendor_id, attr_mod) = self.with(|state| state.local_ece);
-            command.ece = abi::Ece { vendor_id, attr_mod };
-            parameters::to_kernel(self, given, &mut command.conn_param)
-        })
-        .map_err(|error| {
+        connect.send(fd).map_err(|error| {
             self.lane().leave(&[lane::failure(error)]);
-            parameters::refused(self, given, "CONNECT", error)
+            parameters::refused(self, data, "CONNECT", error)
         })?;
         probe!(rdmacm, connect__start, self.as_c());
-        self.with(|state| {
-            if let Some(more) = state.more.get_mut() {
-                more.connect_header = Vec::new();
-            }
-        });
+        if data.header > 0 {
+            self.with(drop_header);
+        }
         Ok(())
     }
 
@@ -62,13 +72,21 @@ impl Id {
     }
 }
 
+/// It was sent.
+#[cold]
+#[inline(never)]
+fn drop_header(state: &mut IdState) {
+    if let Some(more) = state.more.get_mut() {
+        more.connect_header = Vec::new();
+    }
+}
+
 /// The peer accepted: moves the queue pair to RTS, then confirms.
 #[inline(never)]
-pub(crate) fn confirm(id: &Id) -> Result<()> {
-    let confirmed = id
-        .queue_pair_to_rtr(None)
-        .and_then(|()| id.queue_pair_to_rts(None))
-        .and_then(|()| ready_to_use(id));
+pub(crate) fn confirm(id: &Id, queue_pair: PinnedQueuePair<'_>) -> Result<()> {
+    let moved = qp::to_rtr(id, &queue_pair, None).and_then(|()| qp::to_rts(id, *queue_pair, None));
+    drop(queue_pair);
+    let confirmed = moved.and_then(|()| ready_to_use(id));
     if confirmed.is_err() {
         // The first error is the one to report.
         let _ = id.fail_queue_pair();

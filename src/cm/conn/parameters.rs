@@ -2,12 +2,13 @@
 
 //! Parameters of CONNECT and ACCEPT (`struct rdma_conn_param`).
 
-use crate::cm::id::Id;
+use crate::cm::id::{Id, IdState};
 use crate::types::{
     RDMA_MAX_INIT_DEPTH, RDMA_MAX_RESP_RES, RDMA_PS_IB, RDMA_PS_IPOIB, RDMA_PS_TCP, RDMA_PS_UDP,
     rdma_port_space,
 };
 use crate::uapi::abi;
+use crate::verbs::QueuePair;
 use base::errno::{Errno, Result};
 use base::{because, fail};
 
@@ -40,112 +41,128 @@ type Limits = (u8, u8);
 
 impl Parameters<'_> {
     /// Depths beyond the device's limits would fail later, with an error that does not name them.
-    fn check_limits(&self, id: &Id, (max_responder, max_initiator): Limits) -> Result<()> {
+    fn check_limits(&self, limits: Limits) -> core::result::Result<(), Refusal> {
         let within = |value: u8, any: u8, limit: u8| value == any || value <= limit;
-        if within(self.responder_resources, RDMA_MAX_RESP_RES, max_responder)
-            && within(self.initiator_depth, RDMA_MAX_INIT_DEPTH, max_initiator)
+        let asked = (self.responder_resources, self.initiator_depth);
+        if within(asked.0, RDMA_MAX_RESP_RES, limits.0)
+            && within(asked.1, RDMA_MAX_INIT_DEPTH, limits.1)
         {
             Ok(())
         } else {
-            Err(self.too_deep(id, (max_responder, max_initiator)))
+            Err(Refusal::TooDeep { asked, limits })
         }
     }
+}
 
+/// Lengths of the private data: what goes before the caller's (ai_connect), and the caller's.
+#[derive(Clone, Copy)]
+pub(super) struct DataLengths {
+    pub(super) header: usize,
+    given: usize,
+}
+
+/// Why parameters are refused: told without the id's lock.
+enum Refusal {
+    NotBound,
+    NoQueuePair,
+    TooLong(DataLengths),
+    TooDeep { asked: Limits, limits: Limits },
+}
+
+/// A queue pair as the kernel is told of it: its number, and 1 if it has a shared receive queue.
+type QueuePairName = (u32, u8);
+
+pub(super) fn name(queue_pair: QueuePair) -> QueuePairName {
+    (queue_pair.number(), u8::from(queue_pair.has_shared_queue()))
+}
+
+/// Checks the caller's parameters before anything is changed, lets `keep` store what the id keeps of
+/// them, and fills the kernel's struct, which is all zeros: all under the id's lock, taken once.
+#[inline(always)]
+pub(super) fn prepare(
+    id: &Id,
+    given: Option<Parameters<'_>>,
+    queue_pair: Option<QueuePairName>,
+    needs_queue_pair: bool,
+    kernel: &mut abi::ConnParam,
+    keep: impl FnOnce(&mut IdState, Limits),
+) -> Result<DataLengths> {
+    let checks_depths = id.port_space() == RDMA_PS_TCP;
+    let prepared = id.with(|state| {
+        let limits = state.binding.as_ref().ok_or(Refusal::NotBound)?.device().depth_limits();
+        let header = state.connect_header();
+        let data = given.map_or(&[][..], |given| given.private_data);
+        let lengths = DataLengths { header: header.len(), given: data.len() };
+        let fits = append(kernel, header).and_then(|()| append(kernel, data));
+        fits.ok_or(Refusal::TooLong(lengths))?;
+        match given {
+            Some(given) if checks_depths => given.check_limits(limits)?,
+            None if needs_queue_pair && queue_pair.is_none() => return Err(Refusal::NoQueuePair),
+            _ => {}
+        }
+        keep(state, limits);
+        kernel.responder_resources = state.responder_resources;
+        kernel.initiator_depth = state.initiator_depth;
+        Ok(lengths)
+    });
+    kernel.valid = 1;
+    let named = queue_pair.or_else(|| given.map(|given| (given.qp_num, given.srq)));
+    (kernel.qp_num, kernel.srq) = named.unwrap_or_default();
+    (kernel.flow_control, kernel.retry_count, kernel.rnr_retry_count) = match given {
+        Some(given) => (given.flow_control, given.retry_count, given.rnr_retry_count),
+        None => (0, DEFAULT_RETRIES, DEFAULT_RETRIES),
+    };
+    prepared.map_err(|refusal| refusal.tell(id))
+}
+
+impl Refusal {
     #[cold]
     #[inline(never)]
-    fn too_deep(&self, id: &Id, (max_responder, max_initiator): Limits) -> Errno {
-        fail!(
-            EINVAL,
-            *id,
-            "conn_param: responder_resources {} or initiator_depth {} is above the device's {} and {}; \
-             RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH take what it has",
-            self.responder_resources,
-            self.initiator_depth,
-            max_responder,
-            max_initiator
-        )
+    fn tell(self, id: &Id) -> Errno {
+        match self {
+            Refusal::NotBound => id.not_bound(),
+            Refusal::NoQueuePair => fail!(
+                EINVAL,
+                *id,
+                "the id has no queue pair (rdma_create_qp), and there is no conn_param that names one"
+            ),
+            Refusal::TooLong(DataLengths { header, given }) => fail!(
+                EINVAL,
+                *id,
+                "{given} bytes of private data and {header} of ai_connect are more than \
+                 {MAX_TOTAL_PRIVATE_DATA}"
+            ),
+            Refusal::TooDeep { asked, limits } => fail!(
+                EINVAL,
+                *id,
+                "conn_param: responder_resources {} or initiator_depth {} is above the device's {} and {}; \
+                 RDMA_MAX_RESP_RES and RDMA_MAX_INIT_DEPTH take what it has",
+                asked.0,
+                asked.1,
+                limits.0,
+                limits.1
+            ),
+        }
     }
 }
 
-/// Checks the caller's parameters before anything is changed, and returns the device's limits. A
-/// connected service needs a queue pair: of the library, or named by the caller.
-pub(super) fn check(id: &Id, parameters: Option<&Parameters<'_>>) -> Result<Limits> {
-    let bound = id.with(|state| {
-        let device = state.binding.as_ref()?.device();
-        let limits = (device.max_responder_resources(), device.max_initiator_depth());
-        Some((limits, state.connect_header().len()))
-    });
-    let (limits, header_length) = bound.ok_or_else(|| id.not_bound())?;
-    let data_length = parameters.map_or(0, |given| given.private_data.len());
-    if header_length.saturating_add(data_length) > MAX_TOTAL_PRIVATE_DATA {
-        return Err(fail!(
-            EINVAL,
-            *id,
-            "{data_length} bytes of private data and {header_length} of ai_connect are more than \
-             {MAX_TOTAL_PRIVATE_DATA}"
-        ));
+/// Adds private data; None where it does not fit.
+fn append(kernel: &mut abi::ConnParam, bytes: &[u8]) -> Option<()> {
+    // Most connections have none.
+    if !bytes.is_empty() {
+        let start = usize::from(kernel.private_data_len);
+        let end = start.checked_add(bytes.len()).filter(|end| *end <= MAX_TOTAL_PRIVATE_DATA)?;
+        kernel.private_data[start..end].copy_from_slice(bytes);
+        kernel.private_data_len = end as u8;
     }
-    if id.port_space() == RDMA_PS_TCP {
-        match parameters {
-            Some(parameters) => parameters.check_limits(id, limits)?,
-            None if id.has_queue_pair() => {}
-            None => {
-                return Err(fail!(
-                    EINVAL,
-                    *id,
-                    "the id has no queue pair (rdma_create_qp), and there is no conn_param that names one"
-                ));
-            }
-        }
-    }
-    Ok(limits)
-}
-
-/// Fills the kernel's struct, which is all zeros, from the caller's parameters and the depths of
-/// the id.
-pub(super) fn to_kernel(
-    id: &Id,
-    parameters: Option<&Parameters<'_>>,
-    kernel: &mut abi::ConnParam,
-) -> Result<()> {
-    kernel.valid = 1;
-    (kernel.qp_num, kernel.srq) = match (id.queue_pair(), parameters) {
-        (Some(queue_pair), _) => (queue_pair.number(), u8::from(queue_pair.has_shared_queue())),
-        (None, Some(given)) => (given.qp_num, given.srq),
-        (None, None) => (0, 0),
-    };
-    let mut data = PrivateData { kernel };
-    id.with(|state| {
-        data.kernel.responder_resources = state.responder_resources;
-        data.kernel.initiator_depth = state.initiator_depth;
-        data.append(state.connect_header())
-    })?;
-    match parameters {
-        Some(given) => {
-            data.append(given.private_data)?;
-            kernel.flow_control = given.flow_control;
-            kernel.retry_count = given.retry_count;
-            kernel.rnr_retry_count = given.rnr_retry_count;
-        }
-        None => {
-            kernel.retry_count = DEFAULT_RETRIES;
-            kernel.rnr_retry_count = DEFAULT_RETRIES;
-        }
-    }
-    Ok(())
+    Some(())
 }
 
 /// Why the kernel refuses CONNECT or ACCEPT.
 #[cold]
 #[inline(never)]
-pub(super) fn refused(
-    id: &Id,
-    parameters: Option<&Parameters<'_>>,
-    command: &'static str,
-    error: Errno,
-) -> Errno {
-    let header = id.with(|state| state.connect_header().len());
-    let given = header + parameters.map_or(0, |given| given.private_data.len());
+pub(super) fn refused(id: &Id, data: DataLengths, command: &'static str, error: Errno) -> Errno {
+    let given = data.header + data.given;
     match private_data_room(id, command == "CONNECT") {
         Some(room) if error == Errno::EINVAL && given > room => because!(
             error,
@@ -185,23 +202,6 @@ fn private_data_room(id: &Id, is_request: bool) -> Option<usize> {
     })
 }
 
-struct PrivateData<'a> {
-    kernel: &'a mut abi::ConnParam,
-}
-
-impl PrivateData<'_> {
-    fn append(&mut self, bytes: &[u8]) -> Result<()> {
-        let start = usize::from(self.kernel.private_data_len);
-        let end = start.saturating_add(bytes.len());
-        if end > MAX_TOTAL_PRIVATE_DATA {
-            return Err(Errno::EINVAL);
-        }
-        self.kernel.private_data[start..end].copy_from_slice(bytes);
-        self.kernel.private_data_len = end as u8;
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -210,11 +210,10 @@ mod tests {
     #[test]
     fn private_data_never_outgrows_the_command() {
         let mut kernel = abi::ConnParam::new_zeroed();
-        let mut data = PrivateData { kernel: &mut kernel };
-        assert_eq!(data.append(&[1; 36]), Ok(()));
-        assert_eq!(data.append(&[2; 219]), Ok(()));
-        assert_eq!(data.append(&[3; 1]), Err(Errno::EINVAL));
-        assert_eq!(data.append(&[]), Ok(()));
+        assert_eq!(append(&mut kernel, &[1; 36]), Some(()));
+        assert_eq!(append(&mut kernel, &[2; 219]), Some(()));
+        assert_eq!(append(&mut kernel, &[3; 1]), None);
+        assert_eq!(append(&mut kernel, &[]), Some(()));
         assert_eq!(kernel.private_data_len, 255);
         assert_eq!((kernel.private_data[35], kernel.private_data[36]), (1, 2));
         assert_eq!(kernel.private_data[255], 0);

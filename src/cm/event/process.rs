@@ -16,6 +16,7 @@ use base::errno::{Errno, Result};
 use base::log::Part;
 use base::trace::{self, Value};
 use base::{because, log};
+use core::mem::MaybeUninit;
 use probe::probe;
 
 /// The next event of a channel that is for the application. EAGAIN and EINTR are the kernel's; with
@@ -39,16 +40,18 @@ fn next_traced(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
 
 fn fetch(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
     let mut event = OwnedEvent::reserve()?;
-    let mut reported = abi::EventResponse::blank();
+    let mut room = MaybeUninit::uninit();
     loop {
+        // An older kernel leaves fields out.
+        let reported = abi::EventResponse::blank_in(&mut room);
         if deadline != Deadline::Never {
             wait_ready(file.fd()?, libc::POLLIN, deadline)?;
         }
-        uapi::call_into(file.fd()?, abi::GetEvent { response: 0 }, &mut reported)
+        uapi::call_into(file.fd()?, abi::GetEvent { response: 0 }, reported)
             .map_err(not_fetched)?;
-        if let Some(owner) = owner_of(&reported) {
+        if let Some(owner) = owner_of(reported) {
             event.begin(owner.id.as_c(), reported.event, reported.status as i32);
-            if process(&owner, &reported, &mut event).is_some() {
+            if process(&owner, reported, &mut event).is_some() {
                 if log::is_heard(Part::Cm) {
                     tell(&owner.id, &event);
                 }
@@ -61,9 +64,7 @@ fn fetch(file: &DeviceFile, deadline: Deadline) -> Result<OwnedEvent> {
                 return Ok(event);
             }
         }
-        // Rare. An older kernel leaves fields out: they must not keep the values of this event.
         event = OwnedEvent::reserve()?;
-        reported = abi::EventResponse::blank();
     }
 }
 
@@ -162,8 +163,8 @@ fn process(owner: &EventOwner, reported: &abi::EventResponse, event: &mut CmEven
         RDMA_CM_EVENT_CONNECT_RESPONSE => {
             event.set_conn(reported.conn());
             id.with(|state| state.remote_ece = (reported.ece.vendor_id, reported.ece.attr_mod));
-            if id.has_queue_pair() {
-                match conn::confirm(id) {
+            if let Some(queue_pair) = id.queue_pair() {
+                match conn::confirm(id, queue_pair) {
                     Ok(()) => event.set_outcome(RDMA_CM_EVENT_ESTABLISHED, 0),
                     Err(error) => {
                         id.with(|state| state.connect_failed = true);

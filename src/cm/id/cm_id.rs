@@ -11,7 +11,7 @@
 use super::pin::{PinnedQueuePair, Pins};
 use super::state::IdState;
 use crate::cm::acknowledge::Acknowledgements;
-use crate::cm::channel::DeviceFile;
+use crate::cm::channel::Channel;
 use crate::cm::id_table::{Hold, Key, Table};
 use crate::lane::Lane;
 use crate::types::{SocketAddress, port_of, rdma_cm_id};
@@ -40,7 +40,7 @@ pub(crate) struct Id {
     /// The kernel's number; zero is valid.
     pub(super) handle: AtomicU32,
     /// The device that commands are written to; another one after migrate.
-    pub(super) file: Mutex<Arc<DeviceFile>>,
+    pub(super) file: Mutex<Arc<Channel>>,
     /// Made without a channel: calls wait for their event.
     pub(super) synchronous: AtomicBool,
     /// Who reads the events of a synchronous id (`early`).
@@ -67,7 +67,7 @@ impl Id {
     /// A valid id pointer or NULL.
     pub(crate) unsafe fn from_c<'a>(id: *mut rdma_cm_id) -> Result<&'a Id> {
         // SAFETY: by contract; ids are only made by `create`.
-        unsafe { id.cast::<Id>().as_ref() }.ok_or_else(|| fail!(EINVAL, "the id is NULL"))
+        unsafe { id.cast::<Id>().as_ref() }.ok_or_else(is_null)
     }
 
     /// For those who have just made one.
@@ -93,14 +93,18 @@ impl Id {
         &self.lane
     }
 
-    pub(crate) fn file(&self) -> Arc<DeviceFile> {
+    pub(crate) fn file(&self) -> Arc<Channel> {
         Arc::clone(&self.file.lock())
     }
 
     /// Where to send a command.
     pub(crate) fn fd(&self) -> Result<RawFd> {
-        let known = self.file.lock().fd_at_once();
-        known.map_or_else(|| self.fd_slowly(), Ok)
+        let file = self.file.lock();
+        if let Some(fd) = file.fd_at_once() {
+            return Ok(fd);
+        }
+        drop(file);
+        self.fd_slowly()
     }
 
     /// Without the lock: in a child of fork this may wait for the parent's end.
@@ -125,6 +129,7 @@ impl Id {
     }
 
     /// Runs `access` on the private values; never across a system call.
+    #[inline(always)]
     pub(crate) fn with<R>(&self, access: impl FnOnce(&mut IdState) -> R) -> R {
         access(&mut self.state.lock())
     }
@@ -230,9 +235,14 @@ impl Id {
         unsafe { self.pins.pin(&raw const (*self.as_c()).qp) }
     }
 
-    pub(crate) fn has_queue_pair(&self) -> bool {
+    /// Reads from `id->qp`, if there is one; never across a system call.
+    pub(crate) fn read_queue_pair<R>(&self, read: impl FnOnce(QueuePair) -> R) -> Option<R> {
         // SAFETY: as above.
-        unsafe { self.pins.is_set(&raw const (*self.as_c()).qp) }
+        unsafe { self.pins.read(&raw const (*self.as_c()).qp, read) }
+    }
+
+    pub(crate) fn has_queue_pair(&self) -> bool {
+        self.read_queue_pair(|_| ()).is_some()
     }
 
     pub(crate) fn set_queue_pair(&self, queue_pair: QueuePair) {
@@ -245,6 +255,12 @@ impl Id {
         // SAFETY: as above.
         unsafe { self.pins.take(&raw mut (*self.as_c()).qp) }
     }
+}
+
+#[cold]
+#[inline(never)]
+fn is_null() -> Errno {
+    fail!(EINVAL, "the id is NULL")
 }
 
 /// As the log names it: the kernel's number and both addresses.

@@ -11,7 +11,7 @@ use super::destroy::free;
 use super::pin::Pins;
 use super::state::IdState;
 use crate::cm::acknowledge::Acknowledgements;
-use crate::cm::channel::{Channel, DeviceFile};
+use crate::cm::channel::Channel;
 use crate::lane::Lane;
 use crate::types::{RDMA_PS_IPOIB, RDMA_PS_UDP, rdma_cm_id, rdma_event_channel, rdma_port_space};
 use crate::uapi::{self, abi};
@@ -32,7 +32,7 @@ use rdma_sys::ibv_qp_type;
 
 /// Makes an id in the kernel and here. Without a channel it gets one of its own and is synchronous.
 pub(crate) fn create(
-    channel: Option<&Channel>,
+    channel: Option<&Arc<Channel>>,
     context: *mut c_void,
     port_space: rdma_port_space,
     qp_type: ibv_qp_type::Type,
@@ -51,7 +51,7 @@ pub(crate) fn create(
         (None, None) => return Err(Errno::EINVAL),
     };
     let fd = used.file().fd()?;
-    let id = allocate(used.as_c(), Arc::clone(used.file()), context, port_space, qp_type)?;
+    let id = allocate(used.as_c(), Arc::clone(used), context, port_space, qp_type)?;
     id.synchronous.store(own_channel.is_some(), Ordering::Release);
     id.with(|state| state.own_channel = own_channel);
     let made = uapi::call(
@@ -110,7 +110,7 @@ pub(crate) fn child_of(listener: &Id, handle: u32) -> Result<&'static Id> {
 
 fn allocate(
     channel: *mut rdma_event_channel,
-    file: Arc<DeviceFile>,
+    file: Arc<Channel>,
     context: *mut c_void,
     port_space: rdma_port_space,
     qp_type: ibv_qp_type::Type,

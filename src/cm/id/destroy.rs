@@ -100,8 +100,9 @@ unsafe fn free_unless_held(id: &'static Id) {
 
 /// The kernel's memberships went with its id.
 fn free_memberships(id: &Id) {
-    let all = id.with(|state| Some(core::mem::take(&mut state.more.get_mut()?.memberships)));
-    for membership in all.into_iter().flatten() {
+    let taken = id.with(|state| Some(core::mem::take(&mut state.more.get_mut()?.memberships)));
+    let Some(memberships) = taken else { return };
+    for membership in memberships {
         // SAFETY: taken out of the list by this call alone.
         unsafe { membership.free() };
     }

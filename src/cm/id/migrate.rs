@@ -13,12 +13,12 @@ use core::sync::atomic::Ordering;
 impl Id {
     /// Events that wait in the kernel move with the id; waits until the reported ones are acknowledged.
     /// Without a channel the id becomes synchronous.
-    pub(crate) fn migrate(&self, channel: Option<&Channel>) -> Result<()> {
+    pub(crate) fn migrate(&self, channel: Option<&Arc<Channel>>) -> Result<()> {
         if self.is_synchronous() && channel.is_none() {
             return Err(fail!(EINVAL, *self, "rdma_migrate_id: the id is synchronous already"));
         }
         let own = self.with(|state| state.own_channel.as_deref().map(Channel::as_c));
-        if own.is_some() && own == channel.map(Channel::as_c) {
+        if own.is_some() && own == channel.map(|channel| channel.as_c()) {
             // It would be freed while the id is on it.
             return Err(fail!(
                 EINVAL,
@@ -36,7 +36,7 @@ impl Id {
             (None, None) => return Err(Errno::EINVAL),
         };
         let public_channel = target.as_c();
-        let file = Arc::clone(target.file());
+        let file = Arc::clone(target);
         let fd = file.fd()?;
         let (answer, before) = {
             // Locked across the command, which does not sleep: another thread may fetch an event of

@@ -39,4 +39,6 @@ pub(crate) use cm_id::{IDS, Id, find_by_handle};
 pub(crate) use create::{TemporaryId, child_of, create, default_qp_type};
 pub(crate) use event::{CmEvent, EventOwner, OwnedEvent};
 pub(crate) use membership::{MEMBERSHIPS, Membership};
+pub(crate) use pin::PinnedQueuePair;
 pub(crate) use resolution::Resolution;
+pub(crate) use state::IdState;

@@ -11,17 +11,32 @@ use base::lock::{Condvar, Mutex};
 use core::ops::Deref;
 use rdma_sys::ibv_qp;
 
-/// Counts the users of one queue pair.
+/// The users of one queue pair.
 #[derive(Default)]
 pub(super) struct Pins {
-    count: Mutex<u32>,
+    pinned: Mutex<Pinned>,
     none_left: Condvar,
+}
+
+#[derive(Default)]
+struct Pinned {
+    users: u32,
+    /// By rdma_create_qp, which has moved it to INIT.
+    is_made: bool,
 }
 
 /// The queue pair of an id, safe from rdma_destroy_qp until dropped.
 pub(crate) struct PinnedQueuePair<'a> {
     pins: &'a Pins,
     queue_pair: QueuePair,
+    is_made: bool,
+}
+
+impl PinnedQueuePair<'_> {
+    /// Whether rdma_create_qp has made it, and moved it to INIT.
+    pub(crate) fn is_made(&self) -> bool {
+        self.is_made
+    }
 }
 
 impl Deref for PinnedQueuePair<'_> {
@@ -34,9 +49,9 @@ impl Deref for PinnedQueuePair<'_> {
 
 impl Drop for PinnedQueuePair<'_> {
     fn drop(&mut self) {
-        let mut count = self.pins.count.lock();
-        *count -= 1;
-        if *count == 0 {
+        let mut pinned = self.pins.pinned.lock();
+        pinned.users -= 1;
+        if pinned.users == 0 {
             self.pins.none_left.notify_all();
         }
     }
@@ -48,25 +63,34 @@ impl Pins {
     /// # Safety
     /// `field` is `id->qp` of a valid id, always the same one for these pins.
     pub(super) unsafe fn pin(&self, field: *const *mut ibv_qp) -> Option<PinnedQueuePair<'_>> {
-        let mut count = self.count.lock();
+        let mut pinned = self.pinned.lock();
         // SAFETY: by contract; the queue pair is alive while the field names it.
         let queue_pair = unsafe { QueuePair::from_raw(*field) }?;
-        *count += 1;
-        Some(PinnedQueuePair { pins: self, queue_pair })
+        pinned.users += 1;
+        Some(PinnedQueuePair { pins: self, queue_pair, is_made: pinned.is_made })
     }
 
+    /// As `pin`, for a `read` that keeps nothing of it.
+    ///
     /// # Safety
     /// As `pin`.
-    pub(super) unsafe fn is_set(&self, field: *const *mut ibv_qp) -> bool {
-        let _count = self.count.lock();
-        // SAFETY: by contract.
-        unsafe { !(*field).is_null() }
+    pub(super) unsafe fn read<R>(
+        &self,
+        field: *const *mut ibv_qp,
+        read: impl FnOnce(QueuePair) -> R,
+    ) -> Option<R> {
+        let _pinned = self.pinned.lock();
+        // SAFETY: by contract, as in `pin`.
+        unsafe { QueuePair::from_raw(*field) }.map(read)
     }
 
+    /// One that rdma_create_qp has made.
+    ///
     /// # Safety
     /// As `pin`.
     pub(super) unsafe fn set(&self, field: *mut *mut ibv_qp, queue_pair: QueuePair) {
-        let _count = self.count.lock();
+        let mut pinned = self.pinned.lock();
+        pinned.is_made = true;
         // SAFETY: by contract.
         unsafe { *field = queue_pair.as_ptr() };
     }
@@ -76,12 +100,13 @@ impl Pins {
     /// # Safety
     /// As `pin`.
     pub(super) unsafe fn take(&self, field: *mut *mut ibv_qp) -> Option<QueuePair> {
-        let mut count = self.count.lock();
+        let mut pinned = self.pinned.lock();
         // SAFETY: by contract, as in `pin`.
         let taken =
             unsafe { QueuePair::from_raw(core::mem::replace(&mut *field, core::ptr::null_mut())) }?;
-        while *count > 0 {
-            self.none_left.wait(&mut count);
+        pinned.is_made = false;
+        while pinned.users > 0 {
+            self.none_left.wait(&mut pinned);
         }
         Some(taken)
     }

@@ -12,10 +12,12 @@ use crate::types::{SocketAddress, sockaddr_ib};
 use crate::uapi::{self, Answer, abi};
 use crate::verbs::XrcDomain;
 use alloc::boxed::Box;
+use base::address::{StorageBytes, put};
 use base::arc::Arc;
 use base::errno::{Errno, Result};
 use base::fail;
 use base::memory::try_collect;
+use core::mem::MaybeUninit;
 use libc::sockaddr_storage;
 use rdma_sys::{ibv_gid, ibv_sa_path_rec};
 use zerocopy::FromBytes;
@@ -41,11 +43,14 @@ impl Id {
     }
 
     fn query_route(&self, with_paths: bool) -> Result<()> {
-        let mut route = abi::RouteResponse::blank();
+        let mut room = MaybeUninit::uninit();
+        let route = abi::RouteResponse::blank_in(&mut room);
         let command = abi::QueryRoute { response: 0, id: self.handle(), reserved: 0 };
-        self.call_into(command, &mut route)?;
-        self.set_source(&route.src_addr);
-        self.set_destination(&route.dst_addr);
+        self.call_into(command, route)?;
+        self.public(|id| {
+            write_ip_address(&mut id.route.addr.src, &route.src_addr);
+            write_ip_address(&mut id.route.addr.dst, &route.dst_addr);
+        });
         self.bind_device(route.node_guid, route.ibdev_index, route.port_num)?;
         let first = &route.ib_route[0];
         self.set_gids(first.sgid, first.dgid);
@@ -68,8 +73,10 @@ impl Id {
         let handle = self.handle();
         let addr =
             self.call(abi::QueryAddr { response: 0, id: handle, option: abi::QUERY_ADDR })?;
-        self.set_source(prefix(&addr.src_addr, addr.src_size));
-        self.set_destination(prefix(&addr.dst_addr, addr.dst_size));
+        self.public(|id| {
+            write_address(&mut id.route.addr.src, prefix(&addr.src_addr, addr.src_size));
+            write_address(&mut id.route.addr.dst, prefix(&addr.dst_addr, addr.dst_size));
+        });
         self.bind_device(addr.node_guid, addr.ibdev_index, addr.port_num)?;
         if addr.port_num != 0 {
             self.public(|id| id.route.addr.ibaddr.pkey = addr.pkey);
@@ -139,9 +146,7 @@ impl Id {
     /// Whether the port's own link layer is InfiniBand.
     pub(crate) fn is_on_infiniband(&self) -> bool {
         let port = self.port_num();
-        self.with(|state| {
-            state.binding.as_ref().is_some_and(|bound| bound.device().is_infiniband(port))
-        })
+        self.with(|state| state.is_on_infiniband(port))
     }
 
     /// Source and destination as the public struct has them.
@@ -149,12 +154,8 @@ impl Id {
         self.public(|id| (read_address(&id.route.addr.src), read_address(&id.route.addr.dst)))
     }
 
-    fn set_source(&self, bytes: &[u8]) {
-        self.public(|id| write_address(&mut id.route.addr.src, bytes));
-    }
-
-    pub(crate) fn set_destination(&self, bytes: &[u8]) {
-        self.public(|id| write_address(&mut id.route.addr.dst, bytes));
+    pub(crate) fn set_destination(&self, address: &SocketAddress) {
+        self.public(|id| *storage_of(&mut id.route.addr.dst) = *address.storage_bytes());
     }
 
     fn set_gids(&self, source: [u8; 16], destination: [u8; 16]) {
@@ -175,16 +176,30 @@ impl Id {
     }
 }
 
+/// One of the two address unions as bytes.
+fn storage_of<Union>(union: &mut Union) -> &mut StorageBytes {
+    const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
+    // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
+    unsafe { &mut *core::ptr::from_mut(union).cast() }
+}
+
 /// Overwrites one of the two address unions; bytes that are no address change nothing.
 fn write_address<Union>(union: &mut Union, bytes: &[u8]) {
-    const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     let Some(address) = SocketAddress::in_bytes(bytes) else { return };
-    let place: *mut u8 = core::ptr::from_mut(union).cast();
-    // SAFETY: both unions are as large as a sockaddr_storage, which holds the address of any
-    // family.
-    unsafe {
-        place.write_bytes(0, size_of::<Union>());
-        place.copy_from_nonoverlapping(address.as_ptr(), address.len());
+    let storage = storage_of(union);
+    *storage = [0; size_of::<StorageBytes>()];
+    put(storage, address);
+}
+
+/// As `write_address`, from an answer that has room for an IP address, with zeros behind one.
+fn write_ip_address<Union, const ROOM: usize>(union: &mut Union, bytes: &[u8; ROOM]) {
+    if SocketAddress::in_bytes(bytes).is_none() {
+        return;
+    }
+    let storage = storage_of(union);
+    *storage = [0; size_of::<StorageBytes>()];
+    if let Some(start) = storage.first_chunk_mut() {
+        *start = *bytes;
     }
 }
 
@@ -192,8 +207,7 @@ fn write_address<Union>(union: &mut Union, bytes: &[u8]) {
 fn read_address<Union>(union: &Union) -> Option<SocketAddress> {
     const { assert!(size_of::<Union>() == size_of::<sockaddr_storage>()) };
     // SAFETY: both unions are plain bytes, as many as a sockaddr_storage.
-    let bytes: [u8; size_of::<sockaddr_storage>()] =
-        unsafe { core::ptr::from_ref(union).cast::<[u8; size_of::<sockaddr_storage>()]>().read() };
+    let bytes = unsafe { core::ptr::from_ref(union).cast::<StorageBytes>().read() };
     SocketAddress::from_bytes(&bytes)
 }
 

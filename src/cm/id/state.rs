@@ -13,6 +13,7 @@ use crate::device::Binding;
 use crate::types::rdma_cm_event;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use base::arc::Arc;
 use base::errno::Result;
 use base::memory::Seldom;
 use core::ptr::NonNull;
@@ -22,7 +23,7 @@ use rdma_sys::{ibv_qp_init_attr, ibv_sa_path_rec};
 #[derive(Default)]
 pub(crate) struct IdState {
     /// The channel that a synchronous id made for itself.
-    pub(super) own_channel: Option<Box<Channel>>,
+    pub(super) own_channel: Option<Arc<Channel>>,
     pub(crate) binding: Option<Binding>,
     pub(crate) paths: Box<[ibv_sa_path_rec]>,
     pub(crate) initiator_depth: u8,
@@ -32,8 +33,6 @@ pub(crate) struct IdState {
     pub(crate) remote_ece: (u32, u32),
     /// Connecting failed on this side: REJECTED and DISCONNECTED are not reported after that.
     pub(crate) connect_failed: bool,
-    /// The queue pair was made, and moved to INIT, by rdma_create_qp.
-    pub(crate) made_queue_pair: bool,
     /// Native InfiniBand addresses are in use, which QUERY_ROUTE cannot report.
     pub(crate) uses_ib_addresses: bool,
     /// Made for a connection request.
@@ -63,6 +62,17 @@ unsafe impl Send for IdState {}
 impl IdState {
     pub(crate) fn connect_header(&self) -> &[u8] {
         self.more.get().map_or(&[], |more| &more.connect_header)
+    }
+
+    /// Whether the link layer of a port of the id's device is InfiniBand.
+    pub(crate) fn is_on_infiniband(&self, port: u8) -> bool {
+        self.binding.as_ref().is_some_and(|bound| bound.device().is_infiniband(port))
+    }
+
+    /// The extensions (ECE) that the peer of the active side has chosen, if both have some.
+    pub(crate) fn chosen_ece(&self) -> Option<(u32, u32)> {
+        let (vendor, options) = (self.local_ece.0, self.remote_ece.1);
+        (!self.is_child && vendor != 0 && self.remote_ece.0 != 0).then_some((vendor, options))
     }
 
     pub(crate) fn resolution(&self) -> &Resolution {

@@ -26,6 +26,6 @@ pub(crate) fn init_attributes(
 }
 
 /// The mask without what the port's link layer does not know.
-pub(super) fn for_link_layer(id: &Id, mask: u32) -> u32 {
-    if id.is_on_infiniband() { mask & !ETHERNET_ONLY_BITS } else { mask }
+pub(super) fn for_link_layer(is_infiniband: bool, mask: u32) -> u32 {
+    if is_infiniband { mask & !ETHERNET_ONLY_BITS } else { mask }
 }

@@ -113,9 +113,6 @@ pub(crate) unsafe fn create_extended(id: &Id, attr: &mut ibv_qp_init_attr_ex) ->
         let _ = unsafe { queue_pair.destroy(id) };
         return Err(error);
     }
-    id.with(|state| {
-        state.made_queue_pair = true;
-    });
     id.public(|public| {
         if let Some(queue) = own_recv {
             (public.recv_cq, public.recv_cq_channel) = queue.into_raw();
@@ -177,7 +174,6 @@ pub(crate) fn destroy(id: &Id) -> Result<()> {
     // SAFETY: taken out of the id; no other thread uses it any more.
     let destroyed = unsafe { queue_pair.destroy(id) };
     id.counted_queue_pair.end();
-    id.with(|state| state.made_queue_pair = false);
     destroy_completion_queues(id);
     destroyed
 }

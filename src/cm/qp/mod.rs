@@ -17,3 +17,4 @@ mod transition;
 
 pub(crate) use attributes::init_attributes;
 pub(crate) use create::{create, create_extended, destroy};
+pub(crate) use transition::{to_rtr, to_rts};

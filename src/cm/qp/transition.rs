@@ -3,7 +3,7 @@
 //! Moving an id's queue pair through its states.
 
 use super::attributes::{for_link_layer, init_attributes};
-use crate::cm::id::Id;
+use crate::cm::id::{Id, PinnedQueuePair};
 use crate::verbs::{QueuePair, zeroed_attr};
 use base::because;
 use base::errno::Result;
@@ -16,16 +16,18 @@ const ROCE_PKEY_INDEX: u16 = 0;
 /// Moves a new queue pair of a connected service to INIT, so that receives can be posted.
 pub(super) fn initialise_connected(id: &Id, queue_pair: QueuePair) -> Result<()> {
     let mut attr = zeroed_attr();
-    let (is_child, peer_only_writes) = id.with(|state| (state.is_child, state.peer_only_writes));
+    let port = id.port_num();
+    let (is_child, peer_only_writes, is_infiniband) =
+        id.with(|state| (state.is_child, state.peer_only_writes, state.is_on_infiniband(port)));
     // For an active RoCE id the kernel's answer is known: before the connection has a peer, only
     // the port is set. So are the rights of a peer that only writes.
-    let bits = if (!is_child || peer_only_writes) && is_plain_roce(id, queue_pair) {
+    let bits = if (!is_child || peer_only_writes) && is_plain_roce(id, queue_pair, is_infiniband) {
         if peer_only_writes {
             attr.qp_access_flags = REMOTE_WRITE;
         }
         attr.qp_state = ibv_qp_state::IBV_QPS_INIT;
         attr.pkey_index = ROCE_PKEY_INDEX;
-        attr.port_num = id.port_num();
+        attr.port_num = port;
         (mask::IBV_QP_STATE
             | mask::IBV_QP_PKEY_INDEX
             | mask::IBV_QP_PORT
@@ -37,8 +39,8 @@ pub(super) fn initialise_connected(id: &Id, queue_pair: QueuePair) -> Result<()>
     queue_pair.modify(&mut attr, bits, id)
 }
 
-fn is_plain_roce(id: &Id, queue_pair: QueuePair) -> bool {
-    !id.is_on_infiniband()
+fn is_plain_roce(id: &Id, queue_pair: QueuePair, is_infiniband: bool) -> bool {
+    !is_infiniband
         && id.context().is_ok_and(|context| !context.is_iwarp())
         && queue_pair.kind() == ibv_qp_type::IBV_QPT_RC
 }
@@ -55,40 +57,61 @@ pub(super) fn initialise_datagram(id: &Id, queue_pair: QueuePair) -> Result<()> 
     queue_pair.modify(&mut attr, (mask::IBV_QP_STATE | mask::IBV_QP_SQ_PSN).0, id)
 }
 
+/// Moves the queue pair to RTR, with at most `responder_resources` reads of the peer at a time where
+/// given.
+pub(crate) fn to_rtr(
+    id: &Id,
+    queue_pair: &PinnedQueuePair<'_>,
+    responder_resources: Option<u8>,
+) -> Result<()> {
+    let mut attr = zeroed_attr();
+    // A child's queue pair got its access rights when it was made, and so did one whose peer only
+    // writes; another active one gets them now that the kernel knows the connection.
+    let port = id.port_num();
+    let (is_child, only_writes, is_infiniband, chosen) = id.with(|state| {
+        let is_infiniband = state.is_on_infiniband(port);
+        (state.is_child, state.peer_only_writes, is_infiniband, state.chosen_ece())
+    });
+    let has_rights = is_child && queue_pair.is_made()
+        || only_writes && is_plain_roce(id, **queue_pair, is_infiniband);
+    if !has_rights {
+        let bits = init_attributes(id, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
+        queue_pair.modify(&mut attr, bits, id)?;
+    }
+    let bits = init_attributes(id, ibv_qp_state::IBV_QPS_RTR, &mut attr)?;
+    if let Some(limit) = responder_resources {
+        attr.max_dest_rd_atomic = limit;
+    }
+    if let Some(chosen) = chosen {
+        set_ece(id, **queue_pair, chosen)?;
+    }
+    queue_pair.modify(&mut attr, for_link_layer(is_infiniband, bits), id)
+}
+
+/// Moves it to RTS, with at most `initiator_depth` reads outstanding where given.
+pub(crate) fn to_rts(id: &Id, queue_pair: QueuePair, initiator_depth: Option<u8>) -> Result<()> {
+    let mut attr = zeroed_attr();
+    let bits = init_attributes(id, ibv_qp_state::IBV_QPS_RTS, &mut attr)?;
+    if let Some(limit) = initiator_depth {
+        attr.max_rd_atomic = limit;
+    }
+    queue_pair.modify(&mut attr, bits, id)
+}
+
+/// The active side sets the extensions that the peer chose.
+#[cold]
+#[inline(never)]
+fn set_ece(id: &Id, queue_pair: QueuePair, (vendor_id, options): (u32, u32)) -> Result<()> {
+    let mut ece = ibv_ece { vendor_id, options, comp_mask: 0 };
+    queue_pair.set_ece(&mut ece).map_err(|error| {
+        because!(error, *id, "ibv_set_ece: the device cannot do what the peer has chosen (ECE)")
+    })
+}
+
 impl Id {
-    /// Moves the queue pair to RTR, with at most `responder_resources` reads of the peer at a time
-    /// where given. Does nothing without a queue pair, as all of these.
-    pub(crate) fn queue_pair_to_rtr(&self, responder_resources: Option<u8>) -> Result<()> {
-        let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
-        let mut attr = zeroed_attr();
-        // A child's queue pair got its access rights when it was made, and so did one whose peer only
-        // writes; another active one gets them now that the kernel knows the connection.
-        let (is_child, peer_only_writes) =
-            self.with(|state| (state.is_child && state.made_queue_pair, state.peer_only_writes));
-        if !(is_child || peer_only_writes && is_plain_roce(self, *queue_pair)) {
-            let bits = init_attributes(self, ibv_qp_state::IBV_QPS_INIT, &mut attr)?;
-            queue_pair.modify(&mut attr, bits, self)?;
-        }
-        let bits = init_attributes(self, ibv_qp_state::IBV_QPS_RTR, &mut attr)?;
-        if let Some(limit) = responder_resources {
-            attr.max_dest_rd_atomic = limit;
-        }
-        self.apply_remote_ece(&queue_pair)?;
-        queue_pair.modify(&mut attr, for_link_layer(self, bits), self)
-    }
-
-    /// Moves it to RTS, with at most `initiator_depth` reads outstanding where given.
-    pub(crate) fn queue_pair_to_rts(&self, initiator_depth: Option<u8>) -> Result<()> {
-        let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
-        let mut attr = zeroed_attr();
-        let bits = init_attributes(self, ibv_qp_state::IBV_QPS_RTS, &mut attr)?;
-        if let Some(limit) = initiator_depth {
-            attr.max_rd_atomic = limit;
-        }
-        queue_pair.modify(&mut attr, bits, self)
-    }
-
     /// Moves it to SQD (iWARP): what is posted completes, then the kernel ends the connection.
+    #[cold]
+    #[inline(never)]
     pub(crate) fn drain_queue_pair(&self) -> Result<()> {
         let Some(queue_pair) = self.queue_pair() else { return Ok(()) };
         let mut attr = zeroed_attr();
@@ -97,27 +120,11 @@ impl Id {
     }
 
     /// Moves the queue pair to the error state, which flushes its work requests.
+    #[inline]
     pub(crate) fn fail_queue_pair(&self) -> Result<()> {
         match self.queue_pair() {
             Some(queue_pair) => queue_pair.fail(),
             None => Ok(()),
         }
-    }
-
-    /// The active side sets the extensions that the peer chose.
-    fn apply_remote_ece(&self, queue_pair: &QueuePair) -> Result<()> {
-        let (local, remote, is_child) =
-            self.with(|state| (state.local_ece, state.remote_ece, state.is_child));
-        if is_child || local.0 == 0 || remote.0 == 0 {
-            return Ok(());
-        }
-        let mut ece = ibv_ece { vendor_id: local.0, options: remote.1, comp_mask: 0 };
-        queue_pair.set_ece(&mut ece).map_err(|error| {
-            because!(
-                error,
-                *self,
-                "ibv_set_ece: the device cannot do what the peer has chosen (ECE)"
-            )
-        })
     }
 }

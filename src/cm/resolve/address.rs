@@ -20,9 +20,11 @@ impl Id {
         let fd = self.fd()?;
         // Before the command: another thread may process its event before it returns here.
         let address_before = self.public(|id| id.route.addr.dst);
-        let family_before = self.with(|state| state.uses_ib_addresses);
-        self.note_family(destination);
-        self.set_destination(destination.bytes());
+        let family_before = self.with(|state| {
+            let is_ib = state.uses_ib_addresses || destination.is_ib();
+            core::mem::replace(&mut state.uses_ib_addresses, is_ib)
+        });
+        self.set_destination(destination);
         if trace::is_on() {
             let fields = [("peer", lane::address(destination))];
             self.lane().enter(Phase::ResolveAddress, &fields);

@@ -20,7 +20,6 @@ use crate::verbs::{
     AddressHandle, Completion, CompletionQueue, ProtectionDomain, QueuePair, Remote, Room,
     SendRequest,
 };
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use base::arc::Arc;
 use base::errno::{Errno, Result};
@@ -67,7 +66,7 @@ pub(super) struct Port {
     in_use: Vec<Option<Arc<AddressHandle>>>,
     // The last to go: it keeps the device and its domain.
     id: SoleId,
-    _channel: Arc<Box<Channel>>,
+    _channel: Arc<Channel>,
 }
 
 impl Port {

@@ -166,7 +166,7 @@ impl Stream {
         let unused = if self.family == AF_IB { 0 } else { IB_HEADER_SIZE };
         let split = link.endpoint.sizes().split;
         self.state.lock().link = Some(link);
-        id.connect(Some(&Parameters {
+        id.connect(Some(Parameters {
             private_data: &data[unused..],
             responder_resources: 0,
             initiator_depth: u8::from(split),

@@ -303,7 +303,7 @@ impl Stream {
             let link = state.link.as_ref().ok_or(Errno::EIO)?;
             (link.endpoint.connection_data().encode(), state.depths)
         };
-        self.id().accept(Some(&Parameters {
+        self.id().accept(Some(Parameters {
             private_data: &own,
             responder_resources,
             initiator_depth,

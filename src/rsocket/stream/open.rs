@@ -10,7 +10,6 @@ use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::pool;
 use crate::rsocket::service;
 use crate::types::SocketAddress;
-use alloc::boxed::Box;
 use base::arc::Arc;
 use base::errno::Result;
 use base::fail;
@@ -34,7 +33,7 @@ impl Stream {
     pub(super) fn assemble(
         family: c_int,
         id: SoleId,
-        channel: Box<Channel>,
+        channel: Arc<Channel>,
         close_on_exec: bool,
         mut state: StreamState,
     ) -> Result<Arc<Stream>> {

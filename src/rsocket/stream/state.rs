@@ -17,7 +17,6 @@ use crate::rsocket::wait::Blocking;
 use crate::rsocket::wait::source::Waiters;
 use crate::rsocket::wire::ConnectionData;
 use crate::types::{RDMA_OPTION_ID, SocketAddress};
-use alloc::boxed::Box;
 use alloc::vec::Vec;
 use base::arc::{Arc, Weak};
 use base::counters::{count, layout};
@@ -49,7 +48,7 @@ pub(crate) struct Stream {
     /// An id makes one connection request: a connect that follows a failed one takes another.
     pub(super) id: Mutex<Arc<SoleId>>,
     // Outlives the id; its end closes the descriptor.
-    pub(super) channel: Box<Channel>,
+    pub(super) channel: Arc<Channel>,
     pub(super) state: Mutex<StreamState>,
 }
 

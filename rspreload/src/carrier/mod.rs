@@ -10,6 +10,7 @@
 //! | file | what it is |
 //! |---|---|
 //! | `connect` | connect |
+//! | `dissolve` | a connection that the program gives up |
 //! | `background` | completes pending connections while the program does something else |
 //! | `pending` | a connection over RDMA that is pending, and the fall-back to TCP |
 //! | `listen` | bind, listen and accept |
@@ -26,6 +27,7 @@ pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod connect;
 pub(crate) mod datagram;
+pub(crate) mod dissolve;
 pub(crate) mod listen;
 pub(crate) mod pending;
 pub(crate) mod rdma_listener;

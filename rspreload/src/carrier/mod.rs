@@ -10,7 +10,6 @@
 //! | file | what it is |
 //! |---|---|
 //! | `connect` | connect |
-//! | `dissolve` | a connection that the program gives up |
 //! | `background` | completes pending connections while the program does something else |
 //! | `pending` | a connection over RDMA that is pending, and the fall-back to TCP |
 //! | `listen` | bind, listen and accept |
@@ -18,6 +17,7 @@
 //! | `unaccepted` | gives an RDMA listener up that the program does not accept from |
 //! | `claim` | makes an inherited socket usable, or hands one over |
 //! | `datagram` | datagram sockets |
+//! | `dissolve` | a connection that the program gives up |
 //! | `change` | what follows when the carrier is decided |
 //! | `rsocket` | makes an rsocket for a socket |
 //! | `route` | whether an RDMA device leads to an address |

@@ -53,13 +53,12 @@ unsafe fn check_control(fd: c_int, msg: &msghdr, flags: c_int) -> Result<()> {
     if msg.msg_control.is_null() {
         return Err(Errno::EFAULT);
     }
-    if msg.msg_controllen as usize > c_int::MAX as usize {
+    if msg.msg_controllen > c_int::MAX as usize {
         return Err(Errno::ENOBUFS);
     }
     // SAFETY: readable for its length, by contract.
-    let control = unsafe {
-        core::slice::from_raw_parts(msg.msg_control.cast::<u8>(), msg.msg_controllen as usize)
-    };
+    let control =
+        unsafe { core::slice::from_raw_parts(msg.msg_control.cast::<u8>(), msg.msg_controllen) };
     let is_stream = socket.as_stream().is_ok();
     control::check(control, is_stream).or_else(|error| {
         // SAFETY: by contract.

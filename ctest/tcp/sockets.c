@@ -329,19 +329,20 @@ static void *blocked_run(void *arg)
 	return NULL;
 }
 
-static int sleeps(pid_t task)
+/* R for one that runs, S for one that sleeps, 0 for one that has ended. */
+static char state_of(pid_t task)
 {
 	char path[64], state = 'R';
 	FILE *file;
 
 	snprintf(path, sizeof path, "/proc/self/task/%d/stat", task);
 	file = fopen(path, "r");
-	if (file) {
-		if (fscanf(file, "%*d %*s %c", &state) != 1)
-			state = 'R';
-		fclose(file);
-	}
-	return state == 'S';
+	if (!file)
+		return 0;
+	if (fscanf(file, "%*d %*s %c", &state) != 1)
+		state = 'R';
+	fclose(file);
+	return state;
 }
 
 void until_asleep(const pid_t *task)
@@ -350,8 +351,12 @@ void until_asleep(const pid_t *task)
 
 	for (int i = 0; i < 2000 && quiet < 50; i++) {
 		pid_t known = __atomic_load_n(task, __ATOMIC_ACQUIRE);
+		char state = known ? state_of(known) : 'R';
 
-		quiet = known && sleeps(known) ? quiet + 1 : 0;
+		/* On a busy machine it may be over already. */
+		if (!state)
+			return;
+		quiet = state == 'S' ? quiet + 1 : 0;
 		nap(1);
 	}
 }

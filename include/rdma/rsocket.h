@@ -160,6 +160,8 @@ int raccept(int socket, struct sockaddr *addr, socklen_t *addrlen);
  * Description:
  *   Like connect(2). For a datagram rsocket the call sets the default destination. A stream is
  *   connected when the call returns or, if the rsocket is nonblocking, when rpoll reports POLLOUT.
+ *   An address of AF_UNSPEC removes the destination; it aborts the connection of a stream, gives up
+ *   its attempt or ends its listening.
  *
  * Return value:
  *   0 on success, -1 with errno set on failure.
@@ -187,7 +189,7 @@ int rconnect(int socket, const struct sockaddr *addr, socklen_t addrlen);
  * Description:
  *   Like shutdown(2). After SHUT_WR the peer receives the data that was sent and then the end of the
  *   stream; the call waits no longer than a round trip for that. SHUT_RD on a listening rsocket
- *   stops listening.
+ *   stops listening. A connection attempt is given up.
  *
  * Return value:
  *   0 on success, -1 with errno set on failure.
@@ -483,7 +485,7 @@ ssize_t rsendto(int socket,
  *
  * Arguments:
  *   socket: the rsocket.
- *   msg: the data and the destination address. Control data is ignored.
+ *   msg: the data and the destination address. Control data has no effect; it must be valid.
  *   flags: MSG_DONTWAIT, or 0.
  *
  * Description:

@@ -7,8 +7,8 @@
 #![allow(unsafe_code)]
 
 use crate::cm::conn::Parameters;
-use crate::rsocket::Buffers;
-use crate::types::{SocketAddress, rdma_conn_param};
+use crate::rsocket::{Buffers, Socket};
+use crate::types::{AF_IB, SocketAddress, rdma_conn_param};
 use base::address::family_of;
 use base::deadline::Timeout;
 use base::errno::{Errno, Result};
@@ -98,19 +98,44 @@ pub(super) unsafe fn socket_address(
     unsafe { SocketAddress::read_sized(address, length) }
 }
 
-/// The destination of a datagram; none for NULL.
+/// The destination of a datagram; none for NULL, and of a stream, which has its peer. As UDP an IPv4
+/// address may be written as one of no family.
 ///
 /// # Safety
 /// NULL, or readable for `length` bytes.
 pub(super) unsafe fn destination(
     address: *const sockaddr,
     length: socklen_t,
+    socket: &Socket,
 ) -> Result<Option<SocketAddress>> {
+    let room = length as usize;
     if address.is_null() {
         return Ok(None);
     }
+    if room > size_of::<libc::sockaddr_storage>() {
+        return Err(fail!(EINVAL, "{room} bytes are more than an address has"));
+    }
+    if socket.as_stream().is_ok() {
+        return Ok(None);
+    }
+    if room < size_of::<libc::sockaddr_in>() {
+        return Err(fail!(EINVAL, "{room} bytes are less than an address has"));
+    }
     // SAFETY: by contract.
-    unsafe { socket_address(address, length) }.map(Some)
+    match unsafe { family_of(address, room) } {
+        Some(libc::AF_UNSPEC) => {
+            // SAFETY: so many bytes are readable.
+            let written = unsafe { address.cast::<libc::sockaddr_in>().read_unaligned() };
+            let host = written.sin_addr.s_addr.to_ne_bytes();
+            let to = SocketAddress::of_host(libc::AF_INET, &host);
+            Ok(to.map(|to| to.with_port(u16::from_be(written.sin_port))))
+        }
+        Some(libc::AF_INET | libc::AF_INET6 | AF_IB) => {
+            // SAFETY: by contract.
+            unsafe { SocketAddress::read_sized(address, room) }.map(Some)
+        }
+        _ => Err(Errno::EAFNOSUPPORT),
+    }
 }
 
 /// The buffers of readv and writev.

@@ -16,6 +16,7 @@
 //! | `timers` | when it is to handle whose timer |
 //! | `owned_id` | ids that are destroyed with their owner |
 //! | `memory` | memory that messages are in |
+//! | `control` | ancillary data that is sent: pure |
 //! | `epoll` | the kernel's epoll instances |
 //! | `descriptor` | flags of descriptors |
 //! | `config` | defaults, from files |
@@ -24,6 +25,7 @@
 //! | `wire` | the stream protocol: pure |
 
 mod config;
+pub(crate) mod control;
 mod datagram;
 pub(crate) mod descriptor;
 mod epoll;

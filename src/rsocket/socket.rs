@@ -164,11 +164,12 @@ impl Socket {
         }
     }
 
-    /// Forgets the peer of a datagram socket.
+    /// Forgets the peer of a datagram socket, dissolves a stream's connection.
     pub(crate) fn disconnect(&self) -> Result<()> {
         match &self.kind {
+            Kind::Stream(stream) => stream.dissolve(),
             Kind::Datagram(datagram) => datagram.disconnect(),
-            _ => Err(fail!(EINVAL, "rconnect: AF_UNSPEC is for datagram sockets")),
+            Kind::Set(_) => Err(Errno::ENOTSOCK),
         }
     }
 

@@ -6,7 +6,7 @@
 //! The caller's room for addresses.
 #![allow(unsafe_code)]
 
-use crate::carrier::{claim, datagram};
+use crate::carrier::{claim, datagram, dissolve, pending};
 use crate::sys::address::{Address, check_room};
 use crate::sys::connection_name::{self, ConnectionName};
 use crate::sys::errno::fail;
@@ -27,8 +27,11 @@ unsafe fn name(
     (by_kernel, by_rdma): (Call, Call),
     of_addresses: fn((Address, Address)) -> Address,
 ) -> c_int {
-    let socket =
-        SOCKETS.get(fd).filter(|socket| matches!(socket.mode(), Mode::Rdma | Mode::Relayed));
+    let socket = SOCKETS.get(fd).filter(|socket| match socket.mode() {
+        Mode::Rdma | Mode::Relayed => true,
+        Mode::Connecting => socket.rsocket().is_some(),
+        _ => false,
+    });
     let Some(socket) = socket else {
         // SAFETY: the caller's.
         return unsafe { by_kernel_or_name(fd, address, length, by_kernel, of_addresses) };
@@ -42,7 +45,7 @@ unsafe fn name(
     }
     // SAFETY: room that `asked` gives; then the caller's.
     unsafe {
-        let name = match socket.rsocket().filter(|_| socket.mode() == Mode::Rdma) {
+        let name = match socket.rsocket().filter(|_| socket.mode() != Mode::Relayed) {
             Some(rsocket) => Address::asked(|raw, room| by_rdma(rsocket, raw, room)),
             // The copy of the parent's UDP socket.
             None if !socket.is_stream() => {
@@ -124,11 +127,20 @@ pub(crate) fn shutdown(fd: c_int, how: c_int) -> c_int {
     let socket = SOCKETS.get(fd);
     if let Some(socket) = &socket {
         claim::claim(socket);
+        // One that is made is a connection.
+        preserve_errno(|| pending::drive(socket));
     }
     let (mode, rsocket) = match &socket {
         Some(socket) => (socket.mode(), socket.rsocket()),
         None => (Mode::Plain, None),
     };
+    if let (Some(socket), Mode::Connecting) = (&socket, mode) {
+        // SAFETY: no pointers.
+        let end = |rsocket| unsafe { librdmacm::rshutdown(rsocket, how) };
+        if let Some(answer) = dissolve::give_up(socket, end) {
+            return answer;
+        }
+    }
     // SAFETY: no pointers.
     unsafe {
         match (mode, rsocket) {

@@ -55,6 +55,16 @@ pub(crate) unsafe fn setsockopt(
         // A program that gets it waits for notifications, which only the kernel's socket has.
         return fail(Errno::EOPNOTSUPP);
     }
+    let is_connection = |socket: &Arc<Socket>| {
+        matches!(socket.mode(), Mode::Connecting | Mode::Rdma) && socket.is_stream()
+    };
+    if (level, name) == (IPPROTO_TCP, libc::TCP_FASTOPEN)
+        && !value.is_null()
+        && socket.as_ref().is_some_and(is_connection)
+    {
+        // Of a listener, or of a socket that will connect.
+        return fail(Errno::EINVAL);
+    }
     // What can fail comes first.
     if let Some(socket) = &socket {
         let mut state = socket.state.lock();
@@ -160,7 +170,7 @@ pub(crate) unsafe fn getsockopt(
         return unsafe { store(SEGMENT, value, length) };
     }
     match (socket.mode(), socket.rsocket()) {
-        (Mode::Rdma, Some(rsocket)) if is_of_connection || level == SOL_RDMA => {
+        (Mode::Rdma | Mode::Connecting, Some(rsocket)) if is_of_connection || level == SOL_RDMA => {
             // SAFETY: the caller's.
             unsafe { librdmacm::rgetsockopt(rsocket, level, name, value, length) }
         }

@@ -267,7 +267,7 @@ pub(crate) unsafe fn sendto(
     address_length: socklen_t,
 ) -> ssize_t {
     // SAFETY: the caller's.
-    let peer = unsafe { Address::read(address, address_length) };
+    let peer = unsafe { Address::read_destination(address, address_length) };
     decide(fd, peer.as_ref());
     transfer(
         fd,
@@ -340,9 +340,9 @@ pub(crate) unsafe fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     }
     // SAFETY: the caller's.
     let peer = unsafe {
-        message
-            .as_ref()
-            .and_then(|message| Address::read(message.msg_name.cast(), message.msg_namelen))
+        message.as_ref().and_then(|message| {
+            Address::read_destination(message.msg_name.cast(), message.msg_namelen)
+        })
     };
     decide(fd, peer.as_ref());
     transfer(

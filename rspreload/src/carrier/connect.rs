@@ -7,13 +7,14 @@
 #![allow(unsafe_code)]
 
 use super::pending::{self, Fallback};
-use super::{background, change, datagram, route};
+use super::{background, change, datagram, dissolve, route};
 use crate::sys::address::Address;
 use crate::sys::errno::fail;
 use crate::sys::{config, librdmacm, original, socket_option};
 use crate::table::decision::{Place, Reason, Way};
 use crate::table::descriptors::SOCKETS;
 use crate::table::socket::{Mode, Socket};
+use base::address::family_of;
 use base::arc::Arc;
 use base::deadline::Timeout;
 use base::errno::{Errno, Result, preserve_errno};
@@ -45,10 +46,24 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
             return answer;
         }
     }
+    // SAFETY: the caller's.
+    if socket.is_stream() && unsafe { is_unspecified(address, length) } {
+        return dissolve::dissolve(&socket, kernel, |rsocket| {
+            // SAFETY: the caller's.
+            unsafe { librdmacm::rconnect(rsocket, address, length) }
+        });
+    }
     let Some(target) = target else { return kernel() };
+    // The kernel refuses an address of another family, but for an IPv6 datagram socket.
+    let is_foreign =
+        target.family() != socket.family && (socket.is_stream() || socket.family == libc::AF_INET);
+    if is_foreign && socket.mode() == Mode::Open {
+        return kernel();
+    }
     if !socket.is_stream() {
         return datagram::connect(&socket, fd, &target, kernel);
     }
+    dissolve::renew(&socket);
     let connected = match socket.mode() {
         Mode::Open => first(&socket, fd, &target, kernel),
         Mode::Connecting => while_pending(&socket, kernel),
@@ -65,6 +80,13 @@ pub(crate) unsafe fn connect(fd: c_int, address: *const sockaddr, length: sockle
         Ok(()) => 0,
         Err(error) => fail(error),
     }
+}
+
+/// # Safety
+/// As for connect.
+unsafe fn is_unspecified(address: *const sockaddr, length: socklen_t) -> bool {
+    // SAFETY: by contract.
+    unsafe { family_of(address, length as usize) == Some(libc::AF_UNSPEC) }
 }
 
 fn failure(socket: &Socket) -> Errno {
@@ -141,12 +163,16 @@ fn while_pending(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()>
 /// Waits for RDMA, and connects by TCP if that fails.
 fn wait(socket: &Arc<Socket>, kernel: impl Fn() -> c_int) -> Result<()> {
     wait_for_rdma(socket, Fallback::CallerConnects)?;
-    match socket.mode() {
-        Mode::Rdma => {
+    match (socket.mode(), socket.rsocket()) {
+        (Mode::Rdma, Some(rsocket)) if socket.state.lock().dissolved => {
+            let error = preserve_errno(|| librdmacm::take_error(rsocket));
+            Err(error.unwrap_or(Errno::ECONNABORTED))
+        }
+        (Mode::Rdma, _) => {
             socket.state.lock().unreported = false;
             Ok(())
         }
-        Mode::Failed => Err(failure(socket)),
+        (Mode::Failed, _) => Err(failure(socket)),
         _ => by_kernel(socket, kernel),
     }
 }

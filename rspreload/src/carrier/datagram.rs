@@ -190,6 +190,8 @@ pub(crate) fn carried_address(socket: &Socket, peer: &Address) -> Address {
 pub(crate) fn decide(socket: &Socket, fd: c_int, peer: &Address) {
     let place = Place::To(*peer);
     match socket.mode() {
+        // The kernel refuses it.
+        Mode::Open if socket.family == libc::AF_INET && peer.family() != libc::AF_INET => return,
         Mode::Open => {}
         Mode::Plain => return change::note_place(socket, place),
         _ => return,

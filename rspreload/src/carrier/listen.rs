@@ -6,7 +6,7 @@
 //! System calls on the program's descriptors, with the caller's room for addresses.
 #![allow(unsafe_code)]
 
-use super::{change, datagram, rdma_listener, rsocket};
+use super::{change, datagram, dissolve, rdma_listener, rsocket};
 use crate::sys::address::{Address, check_room};
 use crate::sys::config::{self, Taken};
 use crate::sys::errno::fail;
@@ -37,7 +37,10 @@ pub(crate) unsafe fn bind(fd: c_int, address: *const sockaddr, length: socklen_t
     }
     // SAFETY: the caller's.
     let own = || unsafe { Address::read(address, length) };
-    if is_connection(&socket) || is_bound(&socket, own()) {
+    dissolve::renew(&socket);
+    // The kernel looks at the family first.
+    let is_foreign = || own().is_some_and(|own| own.family() != socket.family);
+    if is_connection(&socket) && !is_foreign() || is_bound(&socket, own()) {
         return fail(Errno::EINVAL);
     }
     if socket.mode() != Mode::Open {
@@ -68,8 +71,11 @@ fn is_connection(socket: &Socket) -> bool {
 }
 
 pub(crate) fn listen(fd: c_int, backlog: c_int) -> c_int {
-    if SOCKETS.get(fd).is_some_and(|socket| is_connection(&socket)) {
-        return fail(Errno::EINVAL);
+    if let Some(socket) = SOCKETS.get(fd) {
+        dissolve::renew(&socket);
+        if is_connection(&socket) {
+            return fail(Errno::EINVAL);
+        }
     }
     // SAFETY: no pointers.
     let answer = unsafe { original::listen(fd, backlog) };
@@ -168,7 +174,9 @@ pub(crate) unsafe fn accept(
             return fail(Errno::EAGAIN);
         }
         let until = deadline.earlier(retry);
-        if let Some(answer) = wait_and_accept(&socket, fd, until, kernel) {
+        // A time limit turns restarting off.
+        let restarts = deadline == Deadline::Never;
+        if let Some(answer) = wait_and_accept(&socket, fd, until, restarts, kernel) {
             return counted(&socket, &accepting, answer);
         }
     }
@@ -196,12 +204,13 @@ fn wait_and_accept(
     socket: &Socket,
     fd: c_int,
     until: Deadline,
+    restarts: bool,
     kernel: impl Fn() -> c_int,
 ) -> Option<c_int> {
     let polled = |fd| pollfd { fd, events: POLLIN, revents: 0 };
     let mut fds = [polled(fd), polled(socket.rsocket().unwrap_or(-1))];
     match preserve_errno(|| librdmacm::poll(&mut fds, until.left_millis())) {
-        Err(Errno::EINTR) if restarts_after_signal() => return None,
+        Err(Errno::EINTR) if restarts && restarts_after_signal() => return None,
         Err(error) => return Some(fail(error)),
         Ok(_) if fds[0].revents == 0 => return None,
         Ok(_) => {}

@@ -17,6 +17,7 @@
 //! | `unaccepted` | gives an RDMA listener up that the program does not accept from |
 //! | `claim` | makes an inherited socket usable, or hands one over |
 //! | `datagram` | datagram sockets |
+//! | `dissolve` | a connection that the program gives up |
 //! | `change` | what follows when the carrier is decided |
 //! | `rsocket` | makes an rsocket for a socket |
 //! | `route` | whether an RDMA device leads to an address |
@@ -26,6 +27,7 @@ pub(crate) mod change;
 pub(crate) mod claim;
 pub(crate) mod connect;
 pub(crate) mod datagram;
+pub(crate) mod dissolve;
 pub(crate) mod listen;
 pub(crate) mod pending;
 pub(crate) mod rdma_listener;

@@ -57,6 +57,27 @@ impl Address {
         Address::of_raw(&raw)
     }
 
+    /// As `read`; UDP takes an IPv4 address also where it is written as one of no family.
+    ///
+    /// # Safety
+    /// As `read`.
+    pub(crate) unsafe fn read_destination(
+        address: *const sockaddr,
+        length: socklen_t,
+    ) -> Option<Address> {
+        // SAFETY: by contract.
+        unsafe {
+            let family = family_of(address, length as usize)?;
+            let is_whole = length as usize >= size_of::<sockaddr_in>();
+            if family != libc::AF_UNSPEC || !is_whole {
+                return Address::read(address, length);
+            }
+            let mut written = address.cast::<sockaddr_in>().read_unaligned();
+            written.sin_family = AF_INET as sa_family_t;
+            Address::of_raw(&RawAddress::from(written))
+        }
+    }
+
     fn of_raw(raw: &RawAddress) -> Option<Address> {
         if let Some(raw) = raw.as_ipv4() {
             let host = Ipv4Addr::from(u32::from_be(raw.sin_addr.s_addr));

@@ -116,6 +116,9 @@ pub(crate) struct SocketState {
     pub(crate) bound: bool,
     /// The connection is established, and no call of connect has reported that yet.
     pub(crate) unreported: bool,
+    /// The program has given its connection up: the rsocket says how it ended, and the next connect, bind
+    /// or listen is the first one again.
+    pub(crate) dissolved: bool,
     /// The rsocket of this IPv6 datagram socket has IPv4 addresses.
     pub(crate) carried_ipv4: bool,
     /// An RDMA listener cannot be made.

@@ -6,7 +6,7 @@
 use crate::export::arg;
 use crate::export::ret::IntoC;
 use crate::rsocket::table::find;
-use crate::rsocket::{Buffers, Socket};
+use crate::rsocket::{Buffers, Socket, control};
 use crate::types::SocketAddress;
 use base::errno::{Errno, Result};
 use libc::{c_int, c_void, iovec, msghdr, sockaddr, socklen_t};
@@ -16,14 +16,14 @@ fn send<'a>(
     fd: c_int,
     buffers: impl FnOnce() -> Result<Buffers<'a>>,
     flags: c_int,
-    to: impl FnOnce() -> Result<Option<SocketAddress>>,
+    to: impl FnOnce(&Socket) -> Result<Option<SocketAddress>>,
 ) -> Result<isize> {
     let socket = find(fd)?;
     match buffers() {
         Ok(mut buffers) => {
-            socket.send(&mut buffers, flags, to()?.as_ref()).map(|count| count as isize)
+            socket.send(&mut buffers, flags, to(&socket)?.as_ref()).map(|count| count as isize)
         }
-        Err(error) => without_memory(&socket, error, flags, to()?.as_ref()),
+        Err(error) => without_memory(&socket, error, flags, to(&socket)?.as_ref()),
     }
 }
 
@@ -40,6 +40,32 @@ fn without_memory(
         socket.check_send(flags, to)?;
     }
     Err(error)
+}
+
+/// As with TCP, what the socket has to say comes before what is wrong with control data.
+///
+/// # Safety
+/// A valid message header.
+#[cold]
+#[inline(never)]
+unsafe fn check_control(fd: c_int, msg: &msghdr, flags: c_int) -> Result<()> {
+    let socket = find(fd)?;
+    if msg.msg_control.is_null() {
+        return Err(Errno::EFAULT);
+    }
+    if msg.msg_controllen > c_int::MAX as usize {
+        return Err(Errno::ENOBUFS);
+    }
+    // SAFETY: readable for its length, by contract.
+    let control =
+        unsafe { core::slice::from_raw_parts(msg.msg_control.cast::<u8>(), msg.msg_controllen) };
+    let is_stream = socket.as_stream().is_ok();
+    control::check(control, is_stream).or_else(|error| {
+        // SAFETY: by contract.
+        let to = unsafe { arg::destination(msg.msg_name.cast(), msg.msg_namelen, &socket) }?;
+        socket.check_send(flags, to.as_ref())?;
+        Err(error)
+    })
 }
 
 /// Sends data on an rsocket.
@@ -75,7 +101,7 @@ pub unsafe extern "C" fn rsend(
 ) -> isize {
     // SAFETY: readable for `len` bytes, by the C contract.
     let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
-    send(socket, buffers, flags, || Ok(None)).into_c()
+    send(socket, buffers, flags, |_| Ok(None)).into_c()
 }
 
 /// Sends data on an rsocket to an address.
@@ -92,9 +118,9 @@ pub unsafe extern "C" fn rsend(
 ///
 /// # Errors
 ///
-/// - `EAFNOSUPPORT`: the family of the address differs from that of the rsocket.
+/// - `EAFNOSUPPORT`: the family of the address differs from that of the rsocket, or is unknown.
 /// - `EFAULT`: a buffer is NULL.
-/// - `EINVAL`: the address is too short or of an unknown family.
+/// - `EINVAL`: the address is too short or too long.
 /// - `EMSGSIZE`: the datagram is too long.
 /// - `ENODEV`: no RDMA device reaches the peer.
 /// - `EOPNOTSUPP`: MSG_OOB.
@@ -118,14 +144,14 @@ pub unsafe extern "C" fn rsendto(
     // SAFETY: readable for the lengths given, by the C contract.
     let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
     // SAFETY: the same.
-    let to = || unsafe { arg::destination(dest_addr, addrlen) };
+    let to = |socket: &Socket| unsafe { arg::destination(dest_addr, addrlen, socket) };
     send(socket, buffers, flags, to).into_c()
 }
 
 /// Sends a message on an rsocket.
 ///
 /// {Arguments: rsocket}
-/// - `msg`: the data and the destination address. Control data is ignored.
+/// - `msg`: the data and the destination address. Control data has no effect; it must be valid.
 /// - `flags`: MSG_DONTWAIT, or 0.
 ///
 /// # Description
@@ -138,7 +164,7 @@ pub unsafe extern "C" fn rsendto(
 ///
 /// - `EAFNOSUPPORT`: the family of the address differs from that of the rsocket.
 /// - `EFAULT`: `msg` or a buffer is NULL.
-/// - `EINVAL`: the address is invalid, or the total length exceeds SSIZE_MAX.
+/// - `EINVAL`: the address or the control data is invalid, or the total length exceeds SSIZE_MAX.
 /// - `EMSGSIZE`: the datagram is too long, or there are too many buffers.
 /// - `EOPNOTSUPP`: MSG_OOB.
 ///
@@ -156,9 +182,15 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
         // SAFETY: by the C contract of the header.
         let buffers = || unsafe { Buffers::many(msg.msg_iov, msg.msg_iovlen) };
         // SAFETY: the same.
-        let to = || unsafe { arg::destination(msg.msg_name.cast(), msg.msg_namelen) };
+        let to = |socket: &Socket| unsafe {
+            arg::destination(msg.msg_name.cast(), msg.msg_namelen, socket)
+        };
         if msg.msg_iov.is_null() && msg.msg_iovlen > 0 {
             return Err(Errno::EFAULT);
+        }
+        if msg.msg_controllen > 0 {
+            // SAFETY: the same.
+            unsafe { check_control(socket, msg, flags) }?;
         }
         send(socket, buffers, flags, to)
     });
@@ -193,7 +225,7 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
     // SAFETY: readable for `count` bytes, by the C contract.
     let buffers = || unsafe { Buffers::one(buf.cast_mut(), count) };
-    send(socket, buffers, 0, || Ok(None)).into_c()
+    send(socket, buffers, 0, |_| Ok(None)).into_c()
 }
 
 /// Writes data to an rsocket from several buffers.
@@ -225,7 +257,7 @@ pub unsafe extern "C" fn rwritev(socket: c_int, iov: *const iovec, iovcnt: c_int
     let pieces = || unsafe { arg::listed(iov, iovcnt) };
     match find(socket).and_then(|_| pieces()) {
         Ok(Ok(pieces)) if pieces.left() == 0 => 0,
-        Ok(pieces) => send(socket, || pieces, 0, || Ok(None)).into_c(),
+        Ok(pieces) => send(socket, || pieces, 0, |_| Ok(None)).into_c(),
         Err(error) => Err::<isize, _>(error).into_c(),
     }
 }

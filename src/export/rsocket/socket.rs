@@ -186,6 +186,8 @@ pub unsafe extern "C" fn raccept(
 ///
 /// Like connect(2). For a datagram rsocket the call sets the default destination. A stream is
 /// connected when the call returns or, if the rsocket is nonblocking, when rpoll reports POLLOUT.
+/// An address of AF_UNSPEC removes the destination; it aborts the connection of a stream, gives up
+/// its attempt or ends its listening.
 ///
 /// {Return value: zero}
 ///
@@ -194,14 +196,15 @@ pub unsafe extern "C" fn raccept(
 /// - `EADDRINUSE`: the local address is in use.
 /// - `EAFNOSUPPORT`: the family of the address differs from that of the rsocket.
 /// - `EALREADY`: a connection attempt is in progress.
-/// - `ECONNABORTED`: an earlier attempt failed, and SO_ERROR has already returned its error. The
+/// - `ECONNABORTED`: an earlier attempt failed, and another call has already returned its error. The
 ///   next call starts another attempt.
 /// - `ECONNREFUSED`: no rsocket listens on the address.
-/// - `ECONNRESET`: the peer closed the connection during the attempt.
+/// - `ECONNRESET`: the peer closed the connection during the attempt, or another thread gave it up.
 /// - `EHOSTUNREACH`: the peer cannot be reached.
 /// - `EINPROGRESS`: the attempt continues; the rsocket is nonblocking or its SO_SNDTIMEO expired.
 /// - `EINTR`: interrupted by a signal; the attempt continues.
-/// - `EINVAL`: the address is NULL, too short, too long or of an unknown family.
+/// - `EINVAL`: the address is NULL, too short, too long or of an unknown family; or the rsocket was
+///   shut down after an attempt had failed.
 /// - `EISCONN`: the rsocket is connected or listens.
 /// - `ENETUNREACH`: there is no route to the peer.
 /// - `ENODEV`: no RDMA device reaches the peer, or the device was removed.
@@ -243,7 +246,7 @@ pub unsafe extern "C" fn rconnect(
 ///
 /// Like shutdown(2). After SHUT_WR the peer receives the data that was sent and then the end of
 /// the stream; the call waits no longer than a round trip for that. SHUT_RD on a listening rsocket
-/// stops listening.
+/// stops listening. A connection attempt is given up.
 ///
 /// {Return value: zero}
 ///

@@ -117,7 +117,13 @@ impl Datagram {
         if state.write_shut {
             return Err(Errno::EPIPE);
         }
-        to.copied().or(state.connected).ok_or_else(without_destination)
+        let to = to.copied().or(state.connected);
+        drop(state);
+        to.ok_or_else(|| {
+            // As with UDP it has a port from then on.
+            let error = self.udp.send_to_nobody();
+            if error == Errno::EDESTADDRREQ { without_destination() } else { error }
+        })
     }
 
     pub(crate) fn send(

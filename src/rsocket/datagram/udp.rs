@@ -92,6 +92,14 @@ impl UdpSocket {
         if sent < 0 { Err(Errno::last()) } else { Ok(()) }
     }
 
+    /// What a send without a destination says. Like any send it gives the socket a port.
+    #[cold]
+    pub(super) fn send_to_nobody(&self) -> Errno {
+        // SAFETY: no bytes.
+        let sent = unsafe { libc::send(self.fd(), core::ptr::null(), 0, libc::MSG_NOSIGNAL) };
+        if sent < 0 { Errno::last() } else { Errno::EDESTADDRREQ }
+    }
+
     /// As `receive`, with the control messages that options ask for, as far as there is room.
     pub(super) fn receive_with_control(
         &self,

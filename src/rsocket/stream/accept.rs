@@ -32,7 +32,12 @@ impl Stream {
         enter: impl Fn(&Arc<Stream>) -> Result<()>,
     ) -> Result<(RawFd, Option<SocketAddress>)> {
         self.check()?;
-        if !matches!(self.state.lock().phase, Phase::Listening | Phase::Failed) {
+        let may_report = |state: &StreamState| match state.phase {
+            Phase::Listening => true,
+            Phase::Failed => state.attempt.destination.is_none(),
+            _ => false,
+        };
+        if !may_report(&self.state.lock()) {
             return Err(fail!(EINVAL, "raccept: {self:?} does not listen"));
         }
         // What can fail comes before a connection is taken.

@@ -3,7 +3,7 @@
 //! The active side: address, route, request, each step when the event of the one before arrives.
 
 use super::link::Link;
-use super::state::{ConnectAttempt, Names, Phase, Stream};
+use super::state::{ConnectAttempt, IdState, Names, Phase, Stream, StreamState};
 use crate::cm::conn::Parameters;
 use crate::cm::id::CmEvent;
 use crate::cm::option;
@@ -23,10 +23,9 @@ const MAX_RETRIES: u32 = 6;
 const RETRIES: u8 = 7;
 
 impl ConnectAttempt {
-    fn to(destination: &SocketAddress, changes_id: bool) -> ConnectAttempt {
+    fn to(destination: &SocketAddress) -> ConnectAttempt {
         ConnectAttempt {
             destination: Some(*destination),
-            changes_id,
             success_unreported: true,
             ..ConnectAttempt::default()
         }
@@ -47,11 +46,14 @@ impl Stream {
                 self.family
             ));
         }
-        let (nonblock, is_reconnect) = {
+        let nonblock = {
             let mut state = self.state.lock();
             let phase = state.phase;
-            let is_reconnect = match phase {
-                Phase::Idle | Phase::Bound => false,
+            match phase {
+                Phase::Idle | Phase::Bound if state.id == IdState::Replaced => {
+                    return Err(Errno::EALREADY);
+                }
+                Phase::Idle | Phase::Bound => {}
                 // As with TCP, one connect more reports what another one did not wait for.
                 Phase::Connected if core::mem::take(&mut state.attempt.success_unreported) => {
                     return Ok(());
@@ -65,22 +67,27 @@ impl Stream {
                         settled => settled,
                     };
                 }
-                Phase::Failed if state.attempt.failure_reported => true,
+                Phase::Failed if state.attempt.is_given_up => return Err(Errno::EINVAL),
                 Phase::Failed => return Err(state.take_connect_error()),
                 Phase::Listening | Phase::Accepting => {
                     return Err(fail!(EISCONN, "rconnect: {self:?} listens, or was accepted"));
                 }
-            };
+            }
             state.phase = Phase::Connecting;
-            state.attempt = ConnectAttempt::to(destination, is_reconnect);
-            (state.nonblock, is_reconnect)
+            state.attempt = ConnectAttempt::to(destination);
+            (state.error, state.was_connecting) = (None, true);
+            // Until its address is resolved.
+            state.local = state.local.filter(|_| state.bound.is_some());
+            state.nonblock
         };
-        if is_reconnect {
-            self.prepare_reconnect()?;
+        if let Err(error) = self.prepare_id() {
+            self.state.lock().back_to_start();
+            return Err(error);
         }
         let has_begun = Cell::new(false);
         let begin = || {
             probe!(rdmacm, rsocket__connect__start, self.fd());
+            self.state.lock().id = IdState::Spent;
             self.id().resolve_address(None, destination, FIRST_TIMEOUT_MS)?;
             has_begun.set(true);
             Ok(())
@@ -91,9 +98,7 @@ impl Stream {
             self.begin_and_settle(begin)
         };
         if !has_begun.get() {
-            let mut state = self.state.lock();
-            state.phase = if state.local.is_some() { Phase::Bound } else { Phase::Idle };
-            return result;
+            self.state.lock().back_to_start();
         }
         result
     }
@@ -130,8 +135,13 @@ impl Stream {
     }
 
     fn resolve_route(&self) -> Result<()> {
+        let local = self.id().addresses().0;
         let (route, timeout) = {
-            let state = self.state.lock();
+            let mut state = self.state.lock();
+            if !state.is_connecting() {
+                return Ok(());
+            }
+            state.note_address(local);
             (try_copy(&state.route)?, state.attempt.timeout_ms())
         };
         if route.is_empty() {
@@ -165,7 +175,17 @@ impl Stream {
         data[IB_HEADER_SIZE..].copy_from_slice(&own);
         let unused = if self.family == AF_IB { 0 } else { IB_HEADER_SIZE };
         let split = link.endpoint.sizes().split;
-        self.state.lock().link = Some(link);
+        let local = id.addresses().0;
+        {
+            let mut state = self.state.lock();
+            if !state.is_connecting() {
+                drop(state);
+                drop(link);
+                return Ok(());
+            }
+            state.note_address(local);
+            state.link = Some(link);
+        }
         id.connect(Some(Parameters {
             private_data: &data[unused..],
             responder_resources: 0,
@@ -184,6 +204,9 @@ impl Stream {
         })?;
         let (local, peer) = self.id().addresses();
         let mut state = self.state.lock();
+        if !state.is_connecting() {
+            return Ok(());
+        }
         (state.local, state.peer) = (local, peer);
         state.link.as_mut().ok_or(Errno::EIO)?.connect(&data);
         state.phase = Phase::Connected;
@@ -198,6 +221,21 @@ impl Stream {
         drop(state);
         self.start_keep_alive();
         Ok(())
+    }
+}
+
+impl StreamState {
+    /// Where the request goes out, once that is known.
+    fn note_address(&mut self, local: Option<SocketAddress>) {
+        if let Some(local) = local.filter(|local| !local.is_wildcard()) {
+            self.local = Some(local);
+            self.wake();
+        }
+    }
+
+    /// The attempt whose event is handled goes on: the program has not given it up.
+    pub(super) fn is_connecting(&self) -> bool {
+        self.phase == Phase::Connecting && self.id != IdState::Replaced
     }
 }
 

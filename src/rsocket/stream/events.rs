@@ -4,7 +4,7 @@
 
 use super::connect::is_end;
 use super::link::Link;
-use super::state::{Phase, Stream};
+use super::state::{IdState, Phase, Stream};
 use crate::cm::event;
 use crate::cm::id::CmEvent;
 use crate::rsocket::owned_id;
@@ -76,7 +76,7 @@ impl Stream {
         }
         let phase = {
             let state = self.state.lock();
-            if state.attempt.changes_id {
+            if state.id == IdState::Replaced {
                 // Of the id that goes.
                 return;
             }
@@ -85,7 +85,10 @@ impl Stream {
         match (phase, message.event()) {
             (Phase::Connecting, _) => {
                 if let Err(error) = self.connect_event(message) {
-                    self.state.lock().fail(error);
+                    let mut state = self.state.lock();
+                    if state.is_connecting() {
+                        state.fail(error);
+                    }
                 }
             }
             (Phase::Accepting, RDMA_CM_EVENT_ESTABLISHED) => self.accepted(),

@@ -7,7 +7,7 @@
 
 use super::accept_queue::{CONFIRM_TIMEOUT, Request, Room};
 use super::link::Link;
-use super::state::{Names, Phase, Stream, StreamState};
+use super::state::{IdState, Names, Phase, Stream, StreamState};
 use crate::cm::channel::Channel;
 use crate::cm::conn::Parameters;
 use crate::cm::event;
@@ -84,7 +84,8 @@ impl Stream {
                 phase => return Err(fail!(EINVAL, "rlisten: {self:?} is {phase:?}")),
             }
         }
-        if self.state.lock().phase == Phase::Idle {
+        self.prepare_id()?;
+        if self.state.lock().bound.is_none() {
             // The kernel binds an unbound id to an IPv4 address, whatever the socket's family.
             self.bind(&SocketAddress::any(self.family))?;
         }
@@ -94,6 +95,7 @@ impl Stream {
             self.state.lock().phase = Phase::Bound;
             return Err(error);
         }
+        self.state.lock().id = IdState::Spent;
         let local = self.id().addresses().0;
         log!(Info, **self.id(), "{self:?} listens, backlog {backlog}");
         self.state.lock().local = local;
@@ -387,6 +389,15 @@ impl Stream {
         });
         service::forget(self.fd(), self);
         drop(own);
+    }
+
+    /// The stream listens no more: its clients are told as by its close.
+    pub(super) fn stop_listening(&self) {
+        self.drop_unaccepted();
+        let was_paused = core::mem::take(&mut self.state.lock().accept_queue.is_paused);
+        if let (true, Ok(service)) = (was_paused, service::get()) {
+            service.resume(self.fd());
+        }
     }
 
     /// Ends connections that nobody will accept any more.

@@ -3,7 +3,7 @@
 //! New streams: each is watched by the service thread from its first moment on.
 
 use super::options::StreamOptions;
-use super::state::{Phase, Stream, StreamState};
+use super::state::{IdState, Phase, Stream, StreamState};
 use crate::cm::channel::Channel;
 use crate::lane::{self, Kind};
 use crate::rsocket::owned_id::SoleId;
@@ -67,15 +67,30 @@ impl Stream {
                 self.family
             ));
         }
-        if self.state.lock().phase != Phase::Idle {
+        if !self.state.lock().may_be_bound() {
             return Err(fail!(EINVAL, "rbind: {self:?} is bound or connected already"));
         }
+        self.renew_id()?;
         let id = self.id();
         id.bind(address)?;
         let local = id.addresses().0;
         let mut state = self.state.lock();
-        state.phase = Phase::Bound;
-        state.local = local;
+        if state.phase == Phase::Idle {
+            state.phase = Phase::Bound;
+        }
+        (state.id, state.bound, state.local) = (IdState::Bound, Some(*address), local);
         Ok(())
+    }
+}
+
+impl StreamState {
+    /// Idle, or failed, which is as good to bind(2).
+    fn may_be_bound(&self) -> bool {
+        let is_free = self.bound.is_none_or(|bound| bound.port() == 0);
+        match self.phase {
+            Phase::Idle => true,
+            Phase::Failed => is_free && self.id == IdState::Spent,
+            _ => false,
+        }
     }
 }

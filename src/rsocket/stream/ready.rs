@@ -103,10 +103,12 @@ impl StreamState {
     fn readiness(&self) -> c_short {
         let failed = if self.error.is_some() { POLLERR } else { 0 };
         match self.phase {
-            Phase::Idle | Phase::Bound => POLLHUP | WRITE,
             Phase::Listening if self.accept_queue.is_ready() => READ,
             Phase::Listening | Phase::Connecting | Phase::Accepting => 0,
-            Phase::Failed => failed | POLLHUP | READ | WRITE | POLLRDHUP,
+            Phase::Idle | Phase::Bound | Phase::Failed => {
+                let end = if self.read_shut { READ | POLLRDHUP } else { 0 };
+                failed | POLLHUP | WRITE | end
+            }
             Phase::Connected => failed | self.connected_readiness(),
         }
     }

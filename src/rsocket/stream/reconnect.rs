@@ -1,47 +1,125 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-//! Another connect on a socket whose last one failed, as TCP allows it.
+//! A stream that is as new again: after a failed connect, after connect to AF_UNSPEC, and after the
+//! shutdown of a listener. As with TCP its options stay, and what the program has bound it to.
 
-use super::state::{Phase, Stream, StreamState};
+use super::background;
+use super::state::{ConnectAttempt, IdState, Phase, Stream, StreamState};
 use crate::rsocket::owned_id::SoleId;
-use crate::types::{RDMA_OPTION_ID_AFONLY, RDMA_OPTION_ID_REUSEADDR, RDMA_OPTION_ID_TOS};
+use crate::types::{
+    RDMA_OPTION_ID_AFONLY, RDMA_OPTION_ID_REUSEADDR, RDMA_OPTION_ID_TOS, SocketAddress,
+};
 use base::arc::Arc;
 use base::errno::{Errno, Result};
 
 impl StreamState {
-    /// Why the attempt failed, for connect to report; ECONNABORTED where SO_ERROR has reported it.
+    /// Why the attempt failed, for connect to report; ECONNABORTED where another call has reported
+    /// it.
     pub(super) fn take_connect_error(&mut self) -> Errno {
-        self.attempt.failure_reported = self.attempt.destination.is_some();
+        self.back_to_start();
         self.error.take().unwrap_or(Errno::ECONNABORTED)
+    }
+
+    /// As before the first connect, but for the error.
+    pub(super) fn back_to_start(&mut self) {
+        let is_bound = |bound: SocketAddress| self.id == IdState::Bound || bound.port() != 0;
+        self.phase = if self.bound.is_some_and(is_bound) { Phase::Bound } else { Phase::Idle };
+        (self.read_shut, self.write_shut, self.sent_disconnect) = (false, false, false);
+        (self.failure_reported, self.awaits_event) = (false, false);
+        self.attempt = ConnectAttempt::default();
+        // As TCP, which keeps the number of a port that it has given back.
+        self.local = match (self.bound, self.local) {
+            (Some(bound), Some(local)) => Some(bound.with_port(local.port())),
+            (None, Some(local)) => Some(SocketAddress::any(local.family()).with_port(local.port())),
+            (_, None) => None,
+        };
+        self.peer = None;
     }
 }
 
 impl Stream {
-    /// Makes all as it was before the first connect; the socket stays failed where that fails.
-    pub(super) fn prepare_reconnect(&self) -> Result<()> {
-        let changed = self.change_id();
-        let mut state = self.state.lock();
-        state.attempt.changes_id = false;
-        if changed.is_err() {
-            state.phase = Phase::Failed;
-            state.attempt.failure_reported = true;
+    /// connect to AF_UNSPEC. The peer of a connection is told by no message.
+    pub(crate) fn dissolve(&self) -> Result<()> {
+        self.check()?;
+        self.reset(|state| {
+            state.progress();
+            match state.phase {
+                Phase::Connecting | Phase::Accepting => Some(Errno::ECONNRESET),
+                Phase::Connected if !state.has_ended() => Some(Errno::ECONNRESET),
+                _ => state.error,
+            }
+        })
+    }
+
+    /// Gives up what the stream is doing; `why` says which error there is from then on.
+    pub(super) fn reset(&self, why: impl FnOnce(&mut StreamState) -> Option<Errno>) -> Result<()> {
+        background::forget(self);
+        let (phase, link, iomaps, observers) = {
+            let mut state = self.state.lock();
+            // What needs memory comes first.
+            let observers = state.waiters.observers()?;
+            let phase = state.phase;
+            state.error = why(&mut state);
+            state.was_connecting |= !matches!(phase, Phase::Idle | Phase::Bound | Phase::Listening);
+            state.back_to_start();
+            let iomaps = core::mem::take(&mut state.iomaps);
+            state.wake();
+            (phase, state.link.take(), iomaps, observers)
+        };
+        match phase {
+            Phase::Listening => self.stop_listening(),
+            // Ended or not: without its queue pair it is nothing to the peer.
+            Phase::Connected => drop(self.id().disconnect()),
+            _ => {}
         }
+        // Sets let go of the connection before its descriptor can be another's.
+        observers.iter().for_each(|observer| observer.detach());
+        drop(iomaps);
+        drop(link);
+        // Where that fails the next call that needs an id makes one.
+        let _ = self.renew_id();
+        Ok(())
+    }
+
+    /// A fresh id, bound as the program has bound the stream.
+    pub(super) fn prepare_id(&self) -> Result<()> {
+        self.renew_id()?;
+        let bound = {
+            let state = self.state.lock();
+            state.bound.filter(|_| state.id == IdState::Fresh)
+        };
+        let Some(bound) = bound else { return Ok(()) };
+        self.id().bind(&bound)?;
+        self.state.lock().id = IdState::Bound;
+        Ok(())
+    }
+
+    /// Puts a fresh id in the place of one that has made its request.
+    pub(super) fn renew_id(&self) -> Result<()> {
+        {
+            let mut state = self.state.lock();
+            match state.id {
+                IdState::Fresh | IdState::Bound => return Ok(()),
+                IdState::Spent => state.id = IdState::Replaced,
+                // Another thread does it.
+                IdState::Replaced => return Err(Errno::EALREADY),
+            }
+        }
+        let changed = self.change_id();
+        self.state.lock().id = if changed.is_ok() { IdState::Fresh } else { IdState::Spent };
         changed
     }
 
     fn change_id(&self) -> Result<()> {
+        let fresh = Arc::try_new(SoleId::for_stream(&self.channel)?)?;
         // Before its id.
         let link = self.state.lock().link.take();
         drop(link);
-        let fresh = Arc::try_new(SoleId::for_stream(&self.channel)?)?;
         fresh.lane().take_over(self.id().lane());
         let spent = core::mem::replace(&mut *self.id.lock(), fresh);
         // Waits for what the service thread does with an event of it, and frees its address.
         drop(spent);
-        let (options, local) = {
-            let state = self.state.lock();
-            (state.options, state.local)
-        };
+        let options = self.state.lock().options;
         if options.reuse_address {
             self.set_id_option(RDMA_OPTION_ID_REUSEADDR, &1_i32.to_ne_bytes())?;
         }
@@ -51,7 +129,6 @@ impl Stream {
         if options.type_of_service != 0 {
             self.set_id_option(RDMA_OPTION_ID_TOS, &[options.type_of_service])?;
         }
-        // Where the program had bound it.
-        local.map_or(Ok(()), |local| self.id().bind(&local))
+        Ok(())
     }
 }

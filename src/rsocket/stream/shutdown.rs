@@ -38,13 +38,21 @@ impl Stream {
                 Phase::Connected if state.has_ended() => return Err(Errno::ENOTCONN),
                 Phase::Connected => {}
                 Phase::Listening if !read => return Ok(()),
+                // As TCP: accept fails from now on.
                 Phase::Listening => {
-                    // As TCP: accept fails from now on.
-                    state.phase = Phase::Bound;
-                    state.wake();
-                    return Ok(());
+                    drop(state);
+                    return stream.reset(|state| state.error);
                 }
-                _ => {
+                // As TCP: the attempt is given up.
+                Phase::Connecting | Phase::Accepting => {
+                    drop(state);
+                    return stream.dissolve();
+                }
+                Phase::Idle | Phase::Bound | Phase::Failed => {
+                    state.attempt.is_given_up |= state.phase == Phase::Failed;
+                    state.read_shut |= read;
+                    state.write_shut |= write;
+                    state.wake();
                     return Err(fail!(
                         ENOTCONN,
                         "rshutdown: rsocket {} has no connection: {:?}",

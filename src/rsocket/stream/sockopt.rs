@@ -3,7 +3,7 @@
 //! Socket options of a stream. Values come and go as the bytes that C has.
 
 use super::link::PeerState;
-use super::state::{Phase, Stream, StreamState};
+use super::state::{IdState, Phase, Stream, StreamState};
 use crate::rsocket::config::{MAX_BUFFER, MAX_INLINE, MAX_QUEUE, MIN_BUFFER, MIN_QUEUE, within};
 use crate::rsocket::value::{
     self, BESIDE, ON_DEMAND, RDMA_INLINE, RDMA_IOMAPSIZE, RDMA_ROUTE, RDMA_RQSIZE, RDMA_SQSIZE,
@@ -65,7 +65,7 @@ impl Stream {
                 let set =
                     self.set_id_option(RDMA_OPTION_ID_REUSEADDR, &i32::from(on).to_ne_bytes());
                 // Too late for the kernel is no error with TCP.
-                if self.state.lock().phase == Phase::Idle {
+                if self.state.lock().id == IdState::Fresh {
                     set?;
                 }
                 self.state.lock().options.reuse_address = on;
@@ -123,6 +123,7 @@ impl Stream {
             }
             TCP_KEEPINTVL => self.state.lock().options.keep_interval = within(MAX_KEEP_TIME)?,
             TCP_KEEPCNT => self.state.lock().options.keep_count = within(MAX_KEEP_COUNT)?,
+            TCP_FASTOPEN if !self.state.lock().is_unconnected() => return Err(Errno::EINVAL),
             // Hints about segments, which there are none of here.
             TCP_QUICKACK | TCP_DEFER_ACCEPT | TCP_FASTOPEN | TCP_LINGER2 | TCP_WINDOW_CLAMP => {}
             _ => {
@@ -220,6 +221,11 @@ impl Stream {
 }
 
 impl StreamState {
+    /// As new, or a listener.
+    fn is_unconnected(&self) -> bool {
+        !matches!(self.phase, Phase::Connecting | Phase::Accepting | Phase::Connected)
+    }
+
     /// `struct tcp_info` with the state.
     fn tcp_info(&self) -> [u8; TCP_INFO_SIZE] {
         const ESTABLISHED: u8 = 1;

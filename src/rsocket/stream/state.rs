@@ -14,6 +14,7 @@ use crate::lane::{self, Traffic};
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::wait::Blocking;
+use crate::rsocket::wait::blocking::wait_for;
 use crate::rsocket::wait::source::Waiters;
 use crate::rsocket::wire::ConnectionData;
 use crate::types::{RDMA_OPTION_ID, SocketAddress};
@@ -36,6 +37,9 @@ use probe::probe;
 /// reason: the peer or the device is gone. Without an event the peer violated the transport's
 /// rules.
 const EVENT_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long rgetsockname waits for the address of a connection that is being made: longer than it takes
+/// without a question to the network.
+const RESOLUTION_WAIT: Duration = Duration::from_millis(50);
 
 /// A stream rsocket; the descriptor is the one of its event channel.
 pub(crate) struct Stream {
@@ -63,7 +67,7 @@ pub(super) enum Phase {
     /// Answered a request, not yet confirmed.
     Accepting,
     Connected,
-    /// A connection could not be made.
+    /// A connection could not be made, and no connect has reported that.
     Failed,
 }
 
@@ -72,12 +76,21 @@ pub(super) enum Phase {
 pub(super) struct ConnectAttempt {
     pub(super) destination: Option<SocketAddress>,
     pub(super) retries: u32,
-    /// Its id is replacing the one of a failed attempt.
-    pub(super) changes_id: bool,
-    /// A connect has reported the failure: the next one is another attempt.
-    pub(super) failure_reported: bool,
     /// No connect has reported that the connection is made.
     pub(super) success_unreported: bool,
+    /// It was shut down after it had failed: only AF_UNSPEC makes the stream new.
+    pub(super) is_given_up: bool,
+}
+
+/// The id of a stream makes one request, for a connection or to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdState {
+    Fresh,
+    /// As the program has bound the stream.
+    Bound,
+    Spent,
+    /// Another one takes its place: events are of the one that goes.
+    Replaced,
 }
 
 pub(super) struct StreamState {
@@ -91,10 +104,12 @@ pub(super) struct StreamState {
     /// The first error that has not been reported (SO_ERROR).
     pub(super) error: Option<Errno>,
     pub(super) link: Option<Link>,
+    pub(super) id: IdState,
     /// The link's failure has been made the error.
     pub(super) failure_reported: bool,
     /// The queue pair has ended; `EVENT_TIMEOUT` is running.
     pub(super) awaits_event: bool,
+    /// As with TCP these are also of a stream without a connection.
     pub(super) read_shut: bool,
     pub(super) write_shut: bool,
     /// The peer has been sent that nothing more is sent or read.
@@ -106,9 +121,13 @@ pub(super) struct StreamState {
     pub(super) sends_end: bool,
     /// Until when what was sent before a close goes on in the background.
     pub(super) unsent_until: Deadline,
+    /// What the program has bound it to; port 0 for any.
+    pub(super) bound: Option<SocketAddress>,
     pub(super) local: Option<SocketAddress>,
     pub(super) peer: Option<SocketAddress>,
     pub(super) attempt: ConnectAttempt,
+    /// A connection was requested, now or before.
+    pub(super) was_connecting: bool,
     /// Of a listener.
     pub(super) accept_queue: AcceptQueue<Stream>,
     /// Of a request: responder resources and initiator depth for its answer.
@@ -133,6 +152,8 @@ impl StreamState {
             nonblock: false,
             error: None,
             link: None,
+            // The one of a child has made a request.
+            id: if phase == Phase::Accepting { IdState::Spent } else { IdState::Fresh },
             failure_reported: false,
             awaits_event: false,
             read_shut: false,
@@ -142,9 +163,11 @@ impl StreamState {
             is_left: false,
             sends_end: false,
             unsent_until: Deadline::Now,
+            bound: None,
             local: None,
             peer: None,
             attempt: ConnectAttempt::default(),
+            was_connecting: false,
             accept_queue: AcceptQueue::default(),
             depths: (0, 0),
             request: None,
@@ -230,6 +253,7 @@ impl StreamState {
         count(|words| words.error(layout::RSOCKETS_FAILED, error));
         self.phase = Phase::Failed;
         self.error.get_or_insert(error);
+        (self.read_shut, self.write_shut) = (true, true);
         self.wake();
     }
 
@@ -263,6 +287,24 @@ impl StreamState {
                 self.phase
             )),
         }
+    }
+
+    /// What a receive says without a connection that it could wait for.
+    #[cold]
+    pub(super) fn receive_unconnected(&mut self) -> Result<()> {
+        if self.phase == Phase::Listening {
+            return Err(Errno::ENOTCONN);
+        }
+        self.take_error()?;
+        if self.read_shut { Ok(()) } else { Err(Errno::ENOTCONN) }
+    }
+
+    /// What a send says without a connection that it could wait for: ENOTCONN where there never was one.
+    /// As in the C library, and not as with TCP, why an attempt failed is kept for SO_ERROR.
+    #[cold]
+    pub(super) fn send_unconnected(&mut self) -> Errno {
+        let error = if self.phase == Phase::Failed { self.error } else { self.error.take() };
+        error.unwrap_or(if self.was_connecting { Errno::EPIPE } else { Errno::ENOTCONN })
     }
 
     pub(super) fn is_drained(&mut self) -> bool {
@@ -335,8 +377,17 @@ impl Stream {
         option::set(&self.id(), RDMA_OPTION_ID, name, bytes.as_ptr().cast(), bytes.len())
     }
 
+    /// TCP knows its address as soon as it connects: that of a connection that is being made is waited
+    /// for, while its address is resolved.
     pub(crate) fn local_name(&self) -> Result<SocketAddress> {
         self.check()?;
+        let is_known = || {
+            let state = self.state.lock();
+            (state.phase != Phase::Connecting || state.local.is_some()).then_some(Ok(()))
+        };
+        let blocking = Blocking { nonblock: false, timeout: Some(RESOLUTION_WAIT) };
+        // Then it has none yet.
+        let _ = wait_for(self, blocking, is_known);
         Ok(self.state.lock().local.unwrap_or_else(|| SocketAddress::any(self.family)))
     }
 

@@ -15,11 +15,14 @@ use crate::rsocket::memory::buffers::Buffers;
 use base::counters::{count, layout};
 use base::errno::{Errno, Result};
 use base::{fail, trace};
-use libc::{MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
+use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL, c_int};
 
 /// The first message of a long send is shorter, so that its transfer overlaps with the copying of
 /// the next. Below this a message more costs a device longer than the copying takes.
 const FIRST_TRANSFER: u32 = 16384;
+
+/// Nothing is taken, so that all of it has to be there at once.
+const PEEK_WHOLE: c_int = MSG_PEEK | MSG_WAITALL;
 
 struct Receive<'a, 'b> {
     buffers: &'a mut Buffers<'b>,
@@ -37,7 +40,10 @@ impl Call<()> for Receive<'_, '_> {
         match state.check_connected() {
             Ok(true) => {}
             Ok(false) => return None,
-            Err(error) => return Some(Err(error)),
+            Err(_) => return Some(state.receive_unconnected()),
+        }
+        if self.flags & PEEK_WHOLE == PEEK_WHOLE && !state.has_whole(self.wanted) {
+            return None;
         }
         if let Err(error) = state.receive_some(self.buffers, self.flags) {
             return Some(Err(error));
@@ -104,6 +110,12 @@ impl Stream {
             self.count(false, if is_taken { wanted - call.buffers.left() } else { 0 });
         }
         match received {
+            // Some of it, where its time is over.
+            Err(Errno::EAGAIN | Errno::EINTR) if flags & PEEK_WHOLE == PEEK_WHOLE => {
+                let flags = flags & !MSG_WAITALL | MSG_DONTWAIT;
+                let mut call = Receive { buffers, flags, wanted };
+                self.wait_for(|state| state.blocking(flags, None), &mut call)
+            }
             Err(error) if call.buffers.left() == wanted => Err(error),
             // What came before the error is reported first.
             _ => Ok(()),
@@ -126,7 +138,7 @@ impl Stream {
                 Ok(true) if state.has_unread(1) => Some(Err(Errno::EFAULT)),
                 Ok(true) => state.without_data(1).map(|end| end.map(|()| 0)),
                 Ok(false) => None,
-                Err(error) => Some(Err(error)),
+                Err(_) => Some(state.receive_unconnected().map(|()| 0)),
             }
         })
     }
@@ -140,7 +152,7 @@ impl Stream {
                 Ok(true) if state.is_left() => Some(Ok(())),
                 Ok(true) => Some(state.check_writable()),
                 Ok(false) => None,
-                Err(error) => Some(Err(error)),
+                Err(_) => Some(Err(state.send_unconnected())),
             }
         })
     }
@@ -218,7 +230,7 @@ impl StreamState {
         match self.check_connected() {
             Ok(true) => self.check_writable().err().map(Err),
             Ok(false) => None,
-            Err(error) => Some(Err(error)),
+            Err(_) => Some(Err(self.send_unconnected())),
         }
     }
 
@@ -233,6 +245,13 @@ impl StreamState {
     fn has_unread(&self, bytes: usize) -> bool {
         let unread = self.link.as_ref().map_or(0, |link| link.flow.unread());
         bytes > 0 && unread as usize >= bytes
+    }
+
+    /// All that a receive wants is there, or as much as there can be, or no more will come.
+    #[cold]
+    fn has_whole(&self, wanted: usize) -> bool {
+        let most = self.link.as_ref().map_or(0, |link| link.endpoint.sizes().receive_buffer / 2);
+        self.has_unread(wanted.min(most as usize)) || self.error.is_some() || self.at_end()
     }
 
     #[inline(always)]

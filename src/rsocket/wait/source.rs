@@ -39,6 +39,12 @@ pub(crate) trait Observer: Send + Sync {
 
     /// The source is closed, and forgets its observers.
     fn closed(&self);
+
+    /// The descriptor of its events may be another source's next.
+    fn detach(&self);
+
+    /// Another reference to it.
+    fn copy(&self) -> Result<Box<dyn Observer>>;
 }
 
 /// Who waits for a source.
@@ -83,6 +89,17 @@ impl Waiters {
 
     pub(crate) fn wake_others(&self, own: Identity) {
         self.0.iter().filter(|waiter| waiter.identity() != own).for_each(Waiter::wake);
+    }
+
+    /// Those that are to be told outside the source's lock.
+    pub(crate) fn observers(&self) -> Result<Vec<Box<dyn Observer>>> {
+        let mut observers = Vec::new();
+        for waiter in &self.0 {
+            if let Waiter::Observer(observer) = waiter {
+                try_push(&mut observers, observer.copy()?)?;
+            }
+        }
+        Ok(observers)
     }
 
     /// The source is closed. Not under its lock: observers let go of it.

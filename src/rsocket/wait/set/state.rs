@@ -5,11 +5,13 @@
 use super::ready_list::{Entry, ReadyList, Signal};
 use crate::rsocket::epoll::Epoll;
 use crate::rsocket::wait::source::{Identity, Observer, Pollable};
+use alloc::boxed::Box;
 use base::arc::{Arc, Weak};
 use base::errno::Result;
 use base::eventfd::EventFd;
 use base::fd::RawFd;
 use base::lock::Mutex;
+use base::memory::try_box;
 use base::owner::Owner;
 use base::sync::AtomicBool as ListedFlag;
 use core::sync::atomic::{AtomicBool, AtomicU64};
@@ -112,6 +114,17 @@ impl<S: Pollable> Observer for Arc<Member<S>> {
             set.drop_member(self);
         }
     }
+
+    fn detach(&self) {
+        if let Some(set) = self.set.upgrade() {
+            set.unwatch(self);
+        }
+    }
+
+    fn copy(&self) -> Result<Box<dyn Observer>> {
+        let copy: Box<dyn Observer> = try_box(Arc::clone(self))?;
+        Ok(copy)
+    }
 }
 
 impl<S> Member<S> {
@@ -138,11 +151,16 @@ impl<S> Set<S> {
         drop(members);
         // It may still be on the ready list.
         *member.interest.lock() = None;
-        let watched = core::mem::replace(&mut *member.watched.lock(), -1);
-        if watched >= 0 {
+        self.unwatch(member);
+    }
+
+    fn unwatch(&self, member: &Member<S>) {
+        let mut watched = member.watched.lock();
+        if *watched >= 0 {
             // Gone already where the descriptor was closed.
-            let _ = self.kernel(EPOLL_CTL_DEL, watched, 0, 0);
+            let _ = self.kernel(EPOLL_CTL_DEL, *watched, 0, 0);
         }
+        *watched = -1;
     }
 }
 

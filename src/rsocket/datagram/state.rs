@@ -10,7 +10,7 @@ use super::udp::{self, UdpSocket};
 use crate::rsocket::config;
 use crate::rsocket::epoll::Epoll;
 use crate::rsocket::service;
-use crate::rsocket::wait::source::{Identity, Source, Waiter, Waiters};
+use crate::rsocket::wait::source::{Edges, Identity, Source, Waiter, Waiters};
 use crate::types::SocketAddress;
 use crate::verbs::{AddressHandle, ProtectionDomain};
 use alloc::collections::VecDeque;
@@ -76,6 +76,7 @@ pub(super) struct DatagramState {
     pub(super) held: usize,
     pub(super) most_held: usize,
     pub(super) waiters: Waiters,
+    pub(super) edges: Edges,
 }
 
 /// A datagram for the program, in the counters.
@@ -114,11 +115,12 @@ impl DatagramState {
             held: 0,
             most_held: config.receive_buffer as usize,
             waiters: Waiters::default(),
+            edges: Edges::default(),
         }
     }
 
     pub(super) fn progress(&mut self) {
-        let DatagramState { family, ports, queue, connected, .. } = self;
+        let DatagramState { family, ports, queue, connected, edges, .. } = self;
         for (index, port) in ports.iter_mut().enumerate() {
             port.progress(|received, start| {
                 let header = packet::decode_slot(&start[..received.length.min(start.len())]);
@@ -134,6 +136,7 @@ impl DatagramState {
                 if let Some((from, skip)) = wanted {
                     came_in(received.length - skip);
                     queue.push_back(Queued::InSlot { port: index, received, skip, from });
+                    edges.note_arrived();
                 }
                 wanted.is_some()
             });
@@ -170,7 +173,9 @@ impl DatagramState {
             return POLLNVAL;
         }
         self.progress();
-        self.readiness()
+        let events = self.readiness();
+        self.edges.note_idle(events & POLLIN == 0, events & POLLOUT == 0);
+        events
     }
 
     fn readiness(&self) -> c_short {
@@ -236,11 +241,13 @@ impl Datagram {
         self.udp.peer_name()
     }
 
-    pub(crate) fn readiness(&self) -> c_short {
+    pub(crate) fn look(&self) -> (c_short, Edges) {
         if self.owner.check().is_err() {
-            return POLLERR;
+            return (POLLERR, Edges::default());
         }
-        self.state.lock().poll()
+        let mut state = self.state.lock();
+        let events = state.poll();
+        (events, state.edges)
     }
 
     /// A search has ended.

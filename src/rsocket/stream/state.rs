@@ -13,7 +13,7 @@ use crate::cm::option;
 use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::wait::Blocking;
-use crate::rsocket::wait::source::Waiters;
+use crate::rsocket::wait::source::{Edges, Waiters};
 use crate::rsocket::wire::ConnectionData;
 use crate::types::{RDMA_OPTION_ID, SocketAddress};
 use alloc::boxed::Box;
@@ -119,6 +119,8 @@ pub(super) struct StreamState {
     pub(super) listener: Option<Weak<Stream>>,
     pub(super) iomaps: IomapList,
     pub(super) waiters: Waiters,
+    /// Without what has arrived, and the ends.
+    pub(super) edges: Edges,
 }
 
 impl StreamState {
@@ -149,6 +151,7 @@ impl StreamState {
             listener: None,
             iomaps: IomapList::default(),
             waiters: Waiters::default(),
+            edges: Edges::default(),
         }
     }
 

@@ -128,6 +128,8 @@ bool fk_chan_end_step(uint32_t chan);
 void fk_proc_enter(bool forked);
 void fk_proc_forked(pid_t child);
 void fk_proc_leave(void);
+/* Another thread of this process has begun to leave. */
+bool fk_proc_left(void);
 /* Any process that is alive, in a kernel that was found. */
 bool fk_proc_any(void);
 /* Ends what dead processes have left; gives their number. */

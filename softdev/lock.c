@@ -145,6 +145,12 @@ static bool lock_within(struct fk_guard *guard, int ms)
 		fk_undo_run(guard);
 		pthread_mutex_consistent(mutex);
 	}
+	/* Not with another lock, which the leaving thread wants. */
+	if (shield.depth == 1 && fk_proc_left()) {
+		pthread_mutex_unlock(mutex);
+		for (;;)
+			pause();
+	}
 	fk_undo_begin(guard);
 	return true;
 }

@@ -20,6 +20,8 @@ enum { FORK_WAIT_MS = 2000 };
 
 static uint32_t me = NOBODY;
 static pid_t my_pid;
+/* The thread that has begun to leave. */
+static _Atomic pid_t leaver;
 /* Read by others, to see whether it is still this program. */
 static volatile uint64_t my_mark;
 
@@ -256,11 +258,22 @@ void fk_proc_enter(bool forked)
 		fk_say("more than %d processes use this kernel: what this one leaves behind will stay", FK_MAX_PROC);
 }
 
-/* The place stays: threads that are still running may make more, which is ended with the process. */
+bool fk_proc_left(void)
+{
+	pid_t tid = atomic_load_explicit(&leaver, memory_order_relaxed);
+
+	return tid && tid != gettid();
+}
+
+/*
+ * What a leaving process has is another's next, so its threads, which do not know, stop at the locks from now on. The
+ * place stays: a thread that is inside one may make more, which is ended with the process.
+ */
 void fk_proc_leave(void)
 {
 	if (!fk_k || !fk_shared() || !fk_my_pid_is(getpid()) || me == NOBODY)
 		return;
+	atomic_store(&leaver, gettid());
 	fk_kill_point("exit");
 	end_all(me, my_mark, false);
 	fk_kill_point("");

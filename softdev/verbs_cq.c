@@ -74,7 +74,8 @@ FK_EXPORT struct ibv_cq *ibv_create_cq(struct ibv_context *c, int cqe, void *con
 	if (!cq)
 		return FK_NULL(err ? err : ENOMEM);
 	fk_vlock();
-	cq->idx = d->cqs < d->max_cq ? FK_TAKE(fk_v->cq) : 0;
+	cq->idx = d->cqs < d->max_cq && (!channel || FK_LIVE(fk_ccp(((struct fk_ucc *)channel)->idx), (struct fk_ucc *)channel)) ?
+		  FK_TAKE(fk_v->cq) : 0;
 	k = fk_cqp(cq->idx);
 	if (cq->idx) {
 		k->depth = (uint32_t)cqe;
@@ -323,7 +324,7 @@ int fk_poll_cq(struct ibv_cq *ib, int want, struct ibv_wc *wc)
 	if (!atomic_load_explicit(&k->count, memory_order_acquire))
 		return 0;
 	fk_vlock();
-	while (n < want && atomic_load(&k->count)) {
+	while (n < want && FK_LIVE(k, (struct fk_ucq *)ib) && atomic_load(&k->count)) {
 		struct fk_cqe *e = &((struct fk_cqe *)fk_at(k->ring))[k->head];
 		struct fk_vqp *qp = fk_qpp(e->qp);
 
@@ -349,10 +350,12 @@ int fk_req_notify(struct ibv_cq *ib, int solicited)
 	if (err)
 		return fk_verr(err);
 	fk_vlock();
-	if (k->armed != 1)
+	if (!FK_LIVE(k, (struct fk_ucq *)ib))
+		err = EINVAL;
+	else if (k->armed != 1)
 		k->armed = solicited ? 2 : 1;
 	fk_vunlock();
-	return 0;
+	return err ? fk_verr(err) : 0;
 }
 
 FK_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ib, struct ibv_cq **cq, void **context)
@@ -370,7 +373,8 @@ FK_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ib, struct ibv_cq **cq, 
 		if (REAL(read)(ib->fd, &unit, sizeof(unit)) < 0)
 			return -1;
 		fk_vlock();
-		i = cc->head;
+		err = FK_LIVE(cc, (struct fk_ucc *)ib) ? 0 : EBADF;
+		i = err ? 0 : cc->head;
 		if (i) {
 			struct fk_vcq *k = fk_cqp(i);
 
@@ -381,6 +385,10 @@ FK_EXPORT int ibv_get_cq_event(struct ibv_comp_channel *ib, struct ibv_cq **cq, 
 				leave_channel(i);
 		}
 		fk_vunlock();
+		if (err) {
+			errno = err;
+			return -1;
+		}
 	}
 	return 0;
 }

@@ -118,6 +118,8 @@ int fk_post_send(struct ibv_qp *ib, struct ibv_send_wr *wr, struct ibv_send_wr *
 	int err = FK_VERB("post_send", fk_ctx_name(ib->context));
 
 	fk_vlock();
+	if (!err && !FK_LIVE(fk_qpp(qp), (struct fk_uqp *)ib))
+		err = EINVAL;
 	for (; wr && !err; wr = wr->next) {
 		err = post_one(fk_qpp(qp), wr);
 		if (err)
@@ -161,7 +163,7 @@ int fk_post_recv(struct ibv_qp *ib, struct ibv_recv_wr *wr, struct ibv_recv_wr *
 	int err = FK_VERB("post_recv", fk_ctx_name(ib->context));
 
 	fk_vlock();
-	if (!err && (k->srq || k->state == IBV_QPS_RESET))
+	if (!err && (!FK_LIVE(k, (struct fk_uqp *)ib) || k->srq || k->state == IBV_QPS_RESET))
 		err = EINVAL;
 	for (; wr && !err; wr = wr->next) {
 		err = push_recv(&k->rq, wr, k->max_recv_sge);

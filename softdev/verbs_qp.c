@@ -94,11 +94,18 @@ static int check_new(const struct fk_dev *d, const struct ibv_qp_init_attr_ex *a
 	}
 }
 
+static bool live_cq(struct ibv_cq *cq)
+{
+	return !cq || FK_LIVE(fk_cqp(((struct fk_ucq *)cq)->idx), (struct fk_ucq *)cq);
+}
+
 static int make(struct fk_uqp *qp, struct ibv_qp_init_attr_ex *a, struct fk_dev *d, uint32_t dev)
 {
 	struct fk_vqp *k;
 	bool has_rq = !a->srq && a->qp_type != IBV_QPT_XRC_RECV && a->qp_type != IBV_QPT_XRC_SEND;
 
+	if (!live_cq(a->send_cq) || !live_cq(a->recv_cq))
+		return EINVAL;
 	qp->idx = d->qps < d->max_qp ? FK_TAKE(fk_v->qp) : 0;
 	if (!qp->idx)
 		return ENOMEM;

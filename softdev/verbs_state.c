@@ -151,7 +151,7 @@ FK_EXPORT int ibv_modify_qp(struct ibv_qp *ib, struct ibv_qp_attr *a, int mask)
 
 	if (!err) {
 		fk_vlock();
-		err = modify(qp, a, mask);
+		err = FK_LIVE(fk_qpp(qp), (struct fk_uqp *)ib) ? modify(qp, a, mask) : EINVAL;
 		if (!err)
 			ib->state = fk_qpp(qp)->state;
 		fk_vunlock();

@@ -117,6 +117,8 @@ pub(crate) struct Flow {
     low_water: u32,
     read_at: u32,
     unread: u32,
+    /// Messages with data that came until now.
+    arrived: u64,
     /// Bytes that the peer may still write.
     granted: u32,
     /// Bytes that are read and not yet granted again.
@@ -156,6 +158,7 @@ impl Flow {
             low_water: LOW_WATER.min(send / 2),
             read_at: 0,
             unread: 0,
+            arrived: 0,
             granted: sizes.receive_buffer,
             free: 0,
             grant_at: 0,
@@ -194,6 +197,7 @@ impl Flow {
     pub(crate) fn data(&mut self, bytes: u32) -> Result<()> {
         self.granted = self.granted.checked_sub(bytes).ok_or(Errno::EPROTO)?;
         self.unread += bytes;
+        self.arrived += 1;
         self.received = self.received.wrapping_add(1);
         Ok(())
     }
@@ -219,6 +223,10 @@ impl Flow {
 
     pub(crate) fn unread(&self) -> u32 {
         self.unread
+    }
+
+    pub(crate) fn arrived(&self) -> u64 {
+        self.arrived
     }
 
     /// Where the next `length` unread bytes lie: offset and length of two pieces, the second after

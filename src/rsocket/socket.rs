@@ -7,7 +7,7 @@ use super::descriptor;
 use super::memory::buffers::Buffers;
 use super::stream::Stream;
 use super::wait::Set;
-use super::wait::source::Source;
+use super::wait::source::{Edges, Source};
 use crate::types::SocketAddress;
 use alloc::vec::Vec;
 use base::arc::Arc;
@@ -115,14 +115,14 @@ impl Socket {
     }
 
     #[inline]
-    pub(super) fn readiness(&self) -> c_short {
+    pub(super) fn look(&self) -> (c_short, Edges) {
         if !self.is_open() {
-            return POLLNVAL;
+            return (POLLNVAL, Edges::default());
         }
         match &self.kind {
-            Kind::Stream(stream) => stream.readiness(),
-            Kind::Datagram(datagram) => datagram.readiness(),
-            Kind::Set(_) => 0,
+            Kind::Stream(stream) => stream.look(),
+            Kind::Datagram(datagram) => datagram.look(),
+            Kind::Set(_) => (0, Edges::default()),
         }
     }
 

@@ -7,7 +7,7 @@ use super::datagram::Datagram;
 use super::service;
 use super::socket::{Kind, Socket};
 use super::stream::Stream;
-use super::wait::source::{Pollable, Source};
+use super::wait::source::{Edges, Pollable, Source};
 use super::wait::{self, PollCaches, Set, Sets};
 use crate::device;
 use crate::types::{AF_IB, SocketAddress};
@@ -181,8 +181,8 @@ impl Pollable for Socket {
     }
 
     #[inline]
-    fn readiness(&self) -> c_short {
-        Socket::readiness(self)
+    fn look(&self) -> (c_short, Edges) {
+        Socket::look(self)
     }
 
     fn as_source(&self) -> Result<&dyn Source> {

@@ -119,8 +119,8 @@ impl Contents {
             Mode::Listening | Mode::Connecting | Mode::Rdma => rsocket,
             _ => None,
         };
-        self.set.place(&mut self.registrations, key, wanted, instance)?;
-        if wanted.is_some() {
+        let is_told = self.set.place(&mut self.registrations, key, wanted, instance)?;
+        if wanted.is_some() && !is_told {
             self.registrations.enqueue(key);
         }
         let is_decided = match mode {

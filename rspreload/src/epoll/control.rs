@@ -91,8 +91,8 @@ fn add(
     let key = key_for(epoll, fd, &socket)?;
     let mut contents = epoll.contents.lock();
     if let Some(registration) = contents.registrations.get_mut(key) {
-        (registration.events, registration.data) = (event.events, event.u64);
-        (registration.is_removed, registration.is_disabled) = (false, false);
+        registration.request(event.events, event.u64);
+        registration.is_removed = false;
     }
     if let Err(error) = contents.place(key, &socket) {
         contents.forget(key);
@@ -139,8 +139,7 @@ fn modify(epoll: &Epoll, fd: c_int, event: epoll_event) -> Result<()> {
     if registration.events & EXCLUSIVE != 0 {
         return Err(Errno::EINVAL);
     }
-    (registration.events, registration.data) = (event.events, event.u64);
-    registration.is_disabled = false;
+    registration.request(event.events, event.u64);
     let placed = contents.place(key, &socket);
     epoll.wake_for(&mut contents, key);
     placed

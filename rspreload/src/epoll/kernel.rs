@@ -16,6 +16,21 @@ pub(super) const SET: u64 = 0x5DC3_97A1_0000_0000;
 pub(super) const WAKE_UP: u64 = SET | 1;
 pub(super) const TIMER: u64 = SET | 2;
 
+/// Keeps the program's events, from the first place on; their number. For a thread that has waited
+/// in the instance since before the first entry of this library.
+pub(crate) fn keep_foreign(events: &mut [epoll_event]) -> usize {
+    let mut kept = 0;
+    for index in 0..events.len() {
+        let event = events[index];
+        let data = event.u64;
+        if !matches!(data, SET | WAKE_UP | TIMER) {
+            events[kept] = event;
+            kept += 1;
+        }
+    }
+    kept
+}
+
 pub(super) fn control(
     instance: c_int,
     operation: c_int,

@@ -29,7 +29,7 @@ mod by_descriptor;
 mod contents;
 pub(crate) mod control;
 pub(crate) mod instance;
-mod kernel;
+pub(crate) mod kernel;
 mod nesting;
 pub(crate) mod observer;
 mod registration;

@@ -27,6 +27,8 @@ pub(super) struct Registration {
     /// its next spurious wake-up.
     pub(super) is_removed: bool,
     is_queued: bool,
+    /// How often the program has changed it: what was seen before a change is not reported after it.
+    pub(super) changes: u32,
     /// The round that reported it last, and the index of the event.
     pub(super) reported: (u64, usize),
 }
@@ -43,8 +45,22 @@ impl Registration {
             is_disabled: false,
             is_removed: false,
             is_queued: false,
+            changes: 0,
             reported: (0, 0),
         }
+    }
+
+    /// The program adds it, or changes it.
+    pub(super) fn request(&mut self, events: u32, data: u64) {
+        (self.events, self.data) = (events, data);
+        self.is_disabled = false;
+        self.changes = self.changes.wrapping_add(1);
+    }
+
+    /// Told once for each edge, however many threads wait. The set counts the edges, so only it may
+    /// enqueue the registration.
+    pub(super) fn is_edge_triggered(&self) -> bool {
+        self.events & (EPOLLET | EPOLLONESHOT) as u32 == EPOLLET as u32
     }
 
     pub(super) fn is_level_triggered(&self) -> bool {

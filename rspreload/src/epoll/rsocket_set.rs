@@ -4,11 +4,12 @@
 //!
 //! The set only has to wake a thread, so its members are edge-triggered if librdmacm can do that,
 //! with all events that the program has ever registered: a change of the registration does not
-//! change the member.
+//! change the member. Where all registrations are edge-triggered, the member has their events alone
+//! and changes with them: its edges are theirs.
 
 use super::by_descriptor::ByDescriptor;
 use super::kernel::{self, SET};
-use super::registration::Registrations;
+use super::registration::{Registration, Registrations};
 use crate::sys::{librdmacm, repoll};
 use alloc::vec::Vec;
 use base::errno::Result;
@@ -37,23 +38,25 @@ pub(super) struct RsocketSet {
 }
 
 impl RsocketSet {
-    /// Puts a registration in the set under `wanted`, the rsocket that its socket has now.
+    /// Puts a registration in the set under `wanted`, the rsocket that its socket has now. Whether
+    /// the set tells of the events that there are now.
     pub(super) fn place(
         &mut self,
         registrations: &mut Registrations,
         key: u64,
         wanted: Option<c_int>,
         instance: c_int,
-    ) -> Result<()> {
-        let Some(registration) = registrations.get(key) else { return Ok(()) };
+    ) -> Result<bool> {
+        let Some(registration) = registrations.get(key) else { return Ok(false) };
         if registration.rsocket.is_some() && registration.rsocket != wanted {
             self.remove(registrations, key);
         }
-        let Some(rsocket) = wanted else { return Ok(()) };
-        let Some(registration) = registrations.get_mut(key) else { return Ok(()) };
+        let Some(rsocket) = wanted else { return Ok(false) };
+        let Some(registration) = registrations.get_mut(key) else { return Ok(false) };
+        let is_told = librdmacm::is_own() && registration.is_edge_triggered();
         if registration.rsocket.is_none() {
             if registration.is_removed {
-                return Ok(());
+                return Ok(false);
             }
             registration.rsocket = Some(rsocket);
             // A member without keys is none.
@@ -63,14 +66,14 @@ impl RsocketSet {
                 .and_then(|member| try_push(&mut member.keys, key));
             if added.is_err() {
                 registration.rsocket = None;
-                return added;
+                return added.map(|()| false);
             }
         }
-        let updated = self.update(registrations, rsocket, instance);
+        let updated = self.update(registrations, rsocket, instance, is_told);
         if updated.is_err() {
             self.remove(registrations, key);
         }
-        updated
+        updated.map(|()| is_told)
     }
 
     /// Removes a registration, and the rsocket with its last one.
@@ -88,25 +91,28 @@ impl RsocketSet {
         }
     }
 
-    /// Adds an rsocket to the set, or changes its events, if its registrations need that.
+    /// Adds an rsocket to the set, or changes its events, if its registrations need that, or it is
+    /// to tell again.
     fn update(
         &mut self,
         registrations: &Registrations,
         rsocket: c_int,
         instance: c_int,
+        tells_again: bool,
     ) -> Result<()> {
         let set = self.make(instance)?;
         let Some(member) = self.members.get_mut(rsocket) else { return Ok(()) };
-        let active = member.keys.iter().filter_map(|key| registrations.get(*key));
-        let wanted = active.filter(|found| found.is_active()).fold(0, |all, one| all | one.events);
-        let wanted = wanted & !FLAGS;
-        let interest = if librdmacm::is_own() {
-            wanted | member.interest.unwrap_or(0) | (EPOLLIN | EPOLLRDHUP | EPOLLET) as u32
-        } else {
-            wanted
+        let known = member.keys.iter().filter_map(|key| registrations.get(*key));
+        let active = known.filter(|found| found.is_active());
+        let wanted = active.clone().fold(0, |all, one| all | one.events) & !FLAGS;
+        let has_edges_alone = wanted != 0 && active.clone().all(Registration::is_edge_triggered);
+        let interest = match librdmacm::is_own() {
+            true if has_edges_alone => wanted | EPOLLET as u32,
+            true => wanted | member.interest.unwrap_or(0) | (EPOLLIN | EPOLLRDHUP | EPOLLET) as u32,
+            false => wanted,
         };
         let operation = match member.interest {
-            Some(events) if events == interest => return Ok(()),
+            Some(events) if events == interest && !tells_again => return Ok(()),
             Some(_) => EPOLL_CTL_MOD,
             None => EPOLL_CTL_ADD,
         };

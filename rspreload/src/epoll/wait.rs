@@ -46,6 +46,8 @@ struct Round<'a> {
 /// A registration that is checked.
 struct Candidate {
     key: u64,
+    /// As the registration's.
+    changes: u32,
     socket: Arc<Socket>,
 }
 
@@ -237,10 +239,11 @@ impl Contents {
         let mut places = candidates.iter_mut();
         for _ in 0..count.min(BATCH) {
             let Some((key, registration)) = self.registrations.dequeue(round) else { break };
-            let socket = registration.and_then(|found| found.socket.upgrade());
-            if let Some((socket, place)) = socket.and_then(|socket| Some((socket, places.next()?)))
-            {
-                *place = Some(Candidate { key, socket });
+            let candidate = registration.and_then(|found| {
+                Some(Candidate { key, changes: found.changes, socket: found.socket.upgrade()? })
+            });
+            if let Some(place) = candidate.is_some().then(|| places.next()).flatten() {
+                *place = candidate;
             }
         }
         candidates
@@ -248,8 +251,13 @@ impl Contents {
 
     /// Reports the events that a check has found and that the program wants.
     fn report(&mut self, round: &mut Round<'_>, candidate: &Candidate, found: u32) {
-        let Candidate { key, socket } = candidate;
+        let Candidate { key, changes, socket } = candidate;
         let Some(registration) = self.registrations.get_mut(*key) else { return };
+        if registration.changes != *changes {
+            // What was found may be over: another thread has reported it, and the program armed it
+            // again.
+            return self.registrations.enqueue(*key);
+        }
         let events = found & (registration.events | ALWAYS);
         if events == 0 || !registration.is_active() {
             return;

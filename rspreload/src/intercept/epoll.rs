@@ -8,8 +8,8 @@
 
 use super::poll::deadline as deadline_of;
 use crate::carrier::claim::claim;
-use crate::epoll::control;
 use crate::epoll::instance::{EPOLLS, note_polled};
+use crate::epoll::{control, kernel};
 use crate::sys::errno::answer;
 use crate::sys::{guard, original};
 use crate::table::descriptors::{self, SOCKETS};
@@ -62,6 +62,31 @@ unsafe fn wait_on(
     Some(answer(found.map(|found| found as c_int)))
 }
 
+/// The call is libc's, as long as the instance has no socket of this library. One may be added
+/// while it waits: then the entries of this library are not the program's events, and it waits on.
+unsafe fn wait_plainly(
+    instance: c_int,
+    events: *mut epoll_event,
+    count: c_int,
+    deadline: impl FnOnce() -> Result<Deadline>,
+    mask: *const sigset_t,
+    plainly: impl FnOnce() -> c_int,
+) -> c_int {
+    let deadline = deadline();
+    let found = plainly();
+    let Some(length) = usize::try_from(found).ok().filter(|found| *found > 0) else { return found };
+    if EPOLLS.get(instance).is_none() || guard::is_inside() {
+        return found;
+    }
+    // SAFETY: libc has filled them.
+    let kept = kernel::keep_foreign(unsafe { core::slice::from_raw_parts_mut(events, length) });
+    if kept > 0 {
+        return kept as c_int;
+    }
+    // SAFETY: the caller's.
+    unsafe { wait_on(instance, events, count, || deadline, mask) }.unwrap_or(0)
+}
+
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn epoll_wait(
     instance: c_int,
@@ -82,12 +107,7 @@ pub(crate) unsafe extern "C" fn epoll_pwait(
     mask: *const sigset_t,
 ) -> c_int {
     // SAFETY: the caller's.
-    unsafe {
-        if descriptors::is_unused() {
-            return original::epoll_pwait(instance, events, count, timeout, mask);
-        }
-        epoll_known(instance, events, count, timeout, mask)
-    }
+    unsafe { epoll_known(instance, events, count, timeout, mask) }
 }
 
 #[inline(never)]
@@ -100,8 +120,11 @@ unsafe fn epoll_known(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        wait_on(instance, events, count, || Ok(Timeout::from_millis(timeout).begin()), mask)
-            .unwrap_or_else(|| original::epoll_pwait(instance, events, count, timeout, mask))
+        let deadline = || Ok(Timeout::from_millis(timeout).begin());
+        wait_on(instance, events, count, deadline, mask).unwrap_or_else(|| {
+            let plainly = || original::epoll_pwait(instance, events, count, timeout, mask);
+            wait_plainly(instance, events, count, deadline, mask, plainly)
+        })
     }
 }
 
@@ -115,10 +138,10 @@ pub(crate) unsafe extern "C" fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        if descriptors::is_unused() {
-            return original::epoll_pwait2(instance, events, count, timeout, mask);
-        }
-        wait_on(instance, events, count, || deadline_of(timeout.as_ref()), mask)
-            .unwrap_or_else(|| original::epoll_pwait2(instance, events, count, timeout, mask))
+        let deadline = || deadline_of(timeout.as_ref());
+        wait_on(instance, events, count, deadline, mask).unwrap_or_else(|| {
+            let plainly = || original::epoll_pwait2(instance, events, count, timeout, mask);
+            wait_plainly(instance, events, count, deadline, mask, plainly)
+        })
     }
 }

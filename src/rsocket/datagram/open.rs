@@ -83,6 +83,8 @@ impl Datagram {
             let mut state = self.state.lock();
             state.read_shut |= how != libc::SHUT_WR;
             state.write_shut |= how != libc::SHUT_RD;
+            // As with UDP, an edge of both kinds.
+            state.edges.note_idle(true, true);
             state.wake();
         }
         shut

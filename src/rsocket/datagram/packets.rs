@@ -166,6 +166,7 @@ impl DatagramState {
         self.held += cost;
         came_in(data.len());
         self.queue.push_back(Queued::Packet { bytes, from: *from, control });
+        self.edges.note_arrived();
         self.wake();
     }
 }

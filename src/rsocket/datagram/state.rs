@@ -11,7 +11,7 @@ use crate::lane::{Lane, Traffic};
 use crate::rsocket::config;
 use crate::rsocket::epoll::Epoll;
 use crate::rsocket::service;
-use crate::rsocket::wait::source::{Identity, Source, Waiter, Waiters};
+use crate::rsocket::wait::source::{Edges, Identity, Source, Waiter, Waiters};
 use crate::types::SocketAddress;
 use crate::verbs::{AddressHandle, ProtectionDomain};
 use alloc::collections::VecDeque;
@@ -81,6 +81,7 @@ pub(super) struct DatagramState {
     pub(super) waiters: Waiters,
     /// Counted where there is a trace.
     pub(super) traffic: Traffic,
+    pub(super) edges: Edges,
 }
 
 /// A datagram for the program, in the counters.
@@ -120,11 +121,12 @@ impl DatagramState {
             most_held: config.receive_buffer as usize,
             waiters: Waiters::default(),
             traffic: Traffic::default(),
+            edges: Edges::default(),
         }
     }
 
     pub(super) fn progress(&mut self) {
-        let DatagramState { family, ports, queue, connected, .. } = self;
+        let DatagramState { family, ports, queue, connected, edges, .. } = self;
         for (index, port) in ports.iter_mut().enumerate() {
             port.progress(|received, start| {
                 let header = packet::decode_slot(&start[..received.length.min(start.len())]);
@@ -140,6 +142,7 @@ impl DatagramState {
                 if let Some((from, skip)) = wanted {
                     came_in(received.length - skip);
                     queue.push_back(Queued::InSlot { port: index, received, skip, from });
+                    edges.note_arrived();
                 }
                 wanted.is_some()
             });
@@ -176,7 +179,9 @@ impl DatagramState {
             return POLLNVAL;
         }
         self.progress();
-        self.readiness()
+        let events = self.readiness();
+        self.edges.note_idle(events & POLLIN == 0, events & POLLOUT == 0);
+        events
     }
 
     fn readiness(&self) -> c_short {
@@ -242,11 +247,13 @@ impl Datagram {
         self.udp.peer_name()
     }
 
-    pub(crate) fn readiness(&self) -> c_short {
+    pub(crate) fn look(&self) -> (c_short, Edges) {
         if self.owner.check().is_err() {
-            return POLLERR;
+            return (POLLERR, Edges::default());
         }
-        self.state.lock().poll()
+        let mut state = self.state.lock();
+        let events = state.poll();
+        (events, state.edges)
     }
 
     /// A call has moved so many bytes. Called where there is a trace.

@@ -179,7 +179,10 @@ impl Datagram {
             });
             match posted {
                 Ok(()) => Some(Ok(true)),
-                Err(Errno::EAGAIN) => None,
+                Err(Errno::EAGAIN) => {
+                    state.edges.note_idle(false, true);
+                    None
+                }
                 Err(error) => Some(Err(error)),
             }
         })?;

@@ -112,8 +112,14 @@ impl Stream {
                 Some(_) => Some(Ok(Step::Forget)),
             }
         });
-        if let (Err(Errno::EAGAIN), Some(_)) = (&step, answered) {
-            self.state.lock().accept_queue.is_prompt = false;
+        if let Err(Errno::EAGAIN) = &step {
+            let mut state = self.state.lock();
+            state.edges.note_idle(true, false);
+            state.accept_queue.is_prompt &= answered.is_none();
+            if state.accept_queue.is_ready() {
+                // It has come meanwhile, when that was no edge yet.
+                state.wake();
+            }
         }
         step
     }

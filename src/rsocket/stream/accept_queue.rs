@@ -69,6 +69,8 @@ pub(super) struct AcceptQueue<S> {
     confirmed: Option<(Instant, Instant)>,
     /// Of those that were answered before.
     least_grace: Duration,
+    /// What raccept has had to take until now.
+    arrived: u64,
 }
 
 /// A request that is not answered and in no queue.
@@ -102,6 +104,7 @@ impl<S> Default for AcceptQueue<S> {
             slowest: Duration::ZERO,
             confirmed: None,
             least_grace: USUAL_GRACE,
+            arrived: 0,
         }
     }
 }
@@ -110,6 +113,10 @@ impl<S> AcceptQueue<S> {
     /// raccept has something to take.
     pub(super) fn is_ready(&self) -> bool {
         !self.connected.is_empty() || !self.requests.is_empty()
+    }
+
+    pub(super) fn arrived(&self) -> u64 {
+        self.arrived
     }
 
     /// `registered`: the bytes that are registered for a connection.
@@ -166,6 +173,7 @@ impl<S> AcceptQueue<S> {
     pub(super) fn add_request(&mut self, child: Arc<S>) -> Result<()> {
         self.requests.try_reserve(1).map_err(|_| Errno::ENOMEM)?;
         self.requests.push_back(child);
+        self.arrived += 1;
         Ok(())
     }
 
@@ -217,6 +225,8 @@ impl<S> AcceptQueue<S> {
         self.least_grace = (self.least_grace * 2).min(USUAL_GRACE);
         // `add_pending` has made room.
         self.connected.push_back(child);
+        // A request has counted; its raccept counts again if it does not wait for this.
+        self.arrived += u64::from(!self.on_demand);
         true
     }
 

@@ -4,7 +4,7 @@
 
 use super::link::{Link, PeerState};
 use super::state::{Phase, Stream, StreamState};
-use crate::rsocket::wait::source::{Identity, Source, Waiter};
+use crate::rsocket::wait::source::{Edges, Identity, Source, Waiter};
 use base::errno::Result;
 use base::fd::RawFd;
 use base::time::Instant;
@@ -16,13 +16,15 @@ const READ: c_short = POLLIN | POLLRDNORM;
 const WRITE: c_short = POLLOUT | POLLWRNORM;
 
 impl Stream {
-    /// All events of poll(2) that are true now. In a fork's child every call reports an error;
-    /// polling would take what is its parent's.
-    pub(crate) fn readiness(&self) -> c_short {
+    /// All events of poll(2) that are true now, and the edges until now. In a fork's child every
+    /// call reports an error; polling would take what is its parent's.
+    pub(crate) fn look(&self) -> (c_short, Edges) {
         if self.check().is_err() {
-            return POLLERR;
+            return (POLLERR, Edges::default());
         }
-        self.state.lock().poll()
+        let mut state = self.state.lock();
+        let events = state.poll();
+        (events, state.edges())
     }
 }
 
@@ -97,7 +99,24 @@ impl StreamState {
             return POLLNVAL;
         }
         self.progress();
-        self.readiness()
+        let events = self.readiness();
+        self.edges.note_idle(events & READ == 0, events & WRITE == 0);
+        events
+    }
+
+    fn edges(&self) -> Edges {
+        let link = self.link.as_ref();
+        let arrived = link.map_or(0, |link| link.flow.arrived()) + self.accept_queue.arrived();
+        // As with TCP, an end of either side is an edge of both kinds.
+        let end_of_peer = link.map_or(0, |link| link.peer as u64);
+        let has_failed = link.is_some_and(|link| link.failure.is_some());
+        let ends = [self.read_shut, self.write_shut, has_failed];
+        let ends = ends.iter().fold(end_of_peer, |ends, end| ends << 1 | u64::from(*end));
+        let common = (self.phase as u64) << 60 | ends << 52;
+        Edges {
+            reads: common ^ self.edges.reads.wrapping_add(arrived),
+            writes: common ^ self.edges.writes,
+        }
     }
 
     fn readiness(&self) -> c_short {

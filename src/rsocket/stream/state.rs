@@ -15,7 +15,7 @@ use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::service;
 use crate::rsocket::wait::Blocking;
 use crate::rsocket::wait::blocking::wait_for;
-use crate::rsocket::wait::source::Waiters;
+use crate::rsocket::wait::source::{Edges, Waiters};
 use crate::rsocket::wire::ConnectionData;
 use crate::types::{RDMA_OPTION_ID, SocketAddress};
 use alloc::vec::Vec;
@@ -140,6 +140,8 @@ pub(super) struct StreamState {
     pub(super) waiters: Waiters,
     /// Counted where there is a trace.
     pub(super) traffic: Traffic,
+    /// Without what has arrived, and the ends.
+    pub(super) edges: Edges,
 }
 
 impl StreamState {
@@ -175,6 +177,7 @@ impl StreamState {
             iomaps: IomapList::default(),
             waiters: Waiters::default(),
             traffic: Traffic::default(),
+            edges: Edges::default(),
         }
     }
 

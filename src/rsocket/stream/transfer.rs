@@ -83,7 +83,10 @@ impl Call<()> for Send<'_, '_> {
             match state.send_some(self.buffers, &mut self.overlap) {
                 Ok(_) if self.buffers.left() == 0 => return Some(Ok(())),
                 Ok(true) => {}
-                Ok(false) if has_polled => return None,
+                Ok(false) if has_polled => {
+                    state.edges.note_idle(false, true);
+                    return None;
+                }
                 Ok(false) => {
                     state.progress();
                     has_polled = true;

@@ -113,6 +113,28 @@ impl Waiters {
     }
 }
 
+/// Numbers that change with each edge (EPOLLET) of a source: where one is the same as before, nothing
+/// has come that was not reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Edges {
+    /// Something more to read, or the end of it.
+    pub(crate) reads: u64,
+    /// Room again after there was none, or an end.
+    pub(crate) writes: u64,
+}
+
+impl Edges {
+    pub(crate) fn note_arrived(&mut self) {
+        self.reads = self.reads.wrapping_add(1);
+    }
+
+    /// Somebody has seen that there is nothing to read, or no room: what follows is an edge.
+    pub(crate) fn note_idle(&mut self, reads: bool, writes: bool) {
+        self.reads = self.reads.wrapping_add(u64::from(reads));
+        self.writes = self.writes.wrapping_add(u64::from(writes));
+    }
+}
+
 /// What a sleeper needs of a socket.
 pub(crate) trait Source {
     fn add_waiter(&self, waiter: Waiter) -> Result<()>;
@@ -184,7 +206,12 @@ pub(crate) trait Pollable: Sized + Send + Sync + 'static {
     fn is_open(&self) -> bool;
 
     /// The events of poll(2) that are true now.
-    fn readiness(&self) -> c_short;
+    fn readiness(&self) -> c_short {
+        self.look().0
+    }
+
+    /// The same, and the edges until now.
+    fn look(&self) -> (c_short, Edges);
 
     fn as_source(&self) -> Result<&dyn Source>;
 }

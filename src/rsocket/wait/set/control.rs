@@ -77,8 +77,8 @@ impl<S: Pollable> Set<S> {
             return Err(fail!(EINVAL, "repoll_ctl: a set cannot hold itself"));
         }
         let interest = match (operation, event) {
-            (EPOLL_CTL_DEL, _) => Interest { events: 0, data: 0 },
-            (_, Some(event)) => Interest { events: event.events, data: event.u64 },
+            (EPOLL_CTL_DEL, _) => Interest::new(0, 0),
+            (_, Some(event)) => Interest::new(event.events, event.u64),
             (_, None) => return Err(Errno::EFAULT),
         };
         if operation != EPOLL_CTL_DEL && !is_valid_exclusive(operation, interest.events) {

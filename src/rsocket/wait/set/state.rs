@@ -4,7 +4,7 @@
 
 use super::ready_list::{Entry, ReadyList, Signal};
 use crate::rsocket::epoll::Epoll;
-use crate::rsocket::wait::source::{Identity, Observer, Pollable};
+use crate::rsocket::wait::source::{Edges, Identity, Observer, Pollable};
 use alloc::boxed::Box;
 use base::arc::{Arc, Weak};
 use base::errno::Result;
@@ -16,13 +16,19 @@ use base::owner::Owner;
 use base::sync::AtomicBool as ListedFlag;
 use core::sync::atomic::{AtomicBool, AtomicU64};
 use hashbrown::HashMap;
-use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, c_int, c_short};
+use libc::{
+    EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, EPOLLOUT, EPOLLRDHUP, EPOLLRDNORM, EPOLLWRBAND,
+    EPOLLWRNORM, c_int, c_short,
+};
 
 /// The key of the eventfd. Those of rsockets are odd, those of ordinary descriptors have the upper
 /// bit.
 pub(super) const READY: u64 = 0;
 const ORDINARY: u64 = 1 << 63;
 const FD_SHIFT: u32 = 1;
+
+const READS: u32 = (EPOLLIN | EPOLLRDNORM | EPOLLRDHUP) as u32;
+const WRITES: u32 = (EPOLLOUT | EPOLLWRNORM | EPOLLWRBAND) as u32;
 
 pub(super) fn key_of_ordinary(fd: RawFd) -> u64 {
     ORDINARY | key_of_member(fd)
@@ -50,6 +56,32 @@ pub(super) fn event_of_bits(bits: c_short) -> u32 {
 pub(super) struct Interest {
     pub(super) events: u32,
     pub(super) data: u64,
+    /// Of an edge-triggered one: what its last event was about.
+    pub(super) reported: Option<Reported>,
+}
+
+impl Interest {
+    pub(super) fn new(events: u32, data: u64) -> Interest {
+        Interest { events, data, reported: None }
+    }
+}
+
+/// What an edge-triggered event has told.
+#[derive(Clone, Copy)]
+pub(super) struct Reported {
+    /// Without those that were seen to be over.
+    pub(super) events: u32,
+    pub(super) edges: Edges,
+}
+
+impl Reported {
+    /// Whether there is an edge that was not told. As in the kernel one of the requested events is
+    /// enough to tell of all.
+    pub(super) fn is_outdated(&self, events: u32, edges: Edges) -> bool {
+        events & !self.events != 0
+            || (events & READS != 0 && edges.reads != self.edges.reads)
+            || (events & WRITES != 0 && edges.writes != self.edges.writes)
+    }
 }
 
 /// A set of sockets of kind `S`.

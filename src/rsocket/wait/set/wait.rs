@@ -4,9 +4,9 @@
 
 use super::control::ALWAYS;
 use super::ready_list::Verdict;
-use super::state::{Interest, Member, READY, Set, event_of_bits, fd_of, is_ordinary};
+use super::state::{Interest, Member, READY, Reported, Set, event_of_bits, fd_of, is_ordinary};
 use crate::lane;
-use crate::rsocket::wait::source::Pollable;
+use crate::rsocket::wait::source::{Edges, Pollable};
 use base::arc::Arc;
 use base::counters::{self, layout};
 use base::deadline::{Deadline, Timeout};
@@ -95,7 +95,7 @@ impl<S: Pollable> Set<S> {
 
     fn level_event(&self, member: &Member<S>) -> Option<epoll_event> {
         let socket = member.socket.upgrade()?;
-        let Interest { events: wanted, data } = (*member.interest.lock())?;
+        let Interest { events: wanted, data, .. } = (*member.interest.lock())?;
         let events = event_of_bits(socket.readiness()) & (wanted | ALWAYS);
         (events != 0).then_some(epoll_event { events, u64: data })
     }
@@ -126,15 +126,30 @@ impl<S: Pollable> Set<S> {
     /// What a member reports, and whether it stays on the list without a change.
     fn event_of(&self, member: &Arc<Member<S>>) -> Option<(epoll_event, bool)> {
         let socket = member.socket.upgrade()?;
+        // Locked until the event is noted: of several threads one reports it.
         let mut interest = member.interest.lock();
-        let Interest { events: wanted, data } = (*interest)?;
+        let Interest { events: wanted, data, reported } = interest.as_mut()?;
+        let (wanted, data) = (*wanted, *data);
         let is_edge = wanted & (EDGE | ONE_SHOT) != 0;
-        let now = || event_of_bits(socket.readiness()) & (wanted | ALWAYS);
-        let mut events = if is_edge { 0 } else { now() };
-        if events == 0 {
+        let look = || {
+            let (bits, edges) = socket.look();
+            (event_of_bits(bits) & (wanted | ALWAYS), edges)
+        };
+        let mut seen = if is_edge { (0, Edges::default()) } else { look() };
+        if seen.0 == 0 {
             // Armed before the last poll: what comes after it has an event.
             self.watch(member, &socket);
-            events = now();
+            seen = look();
+        }
+        let (events, edges) = seen;
+        if wanted & EDGE != 0 {
+            if let Some(before) = reported {
+                before.events &= events;
+                if !before.is_outdated(events, edges) {
+                    return None;
+                }
+            }
+            *reported = Some(Reported { events, edges });
         }
         if events == 0 {
             return None;

@@ -56,6 +56,7 @@ class Result:
         self.server_code = self.client_code = None
         self.server_tail = self.client_tail = ""
         self.packets = None
+        self.clock_rate = 1.0
 
     def fields(self, row, library, kernel, want, word):
         tail = (self.client_tail.strip() or self.server_tail.strip()).splitlines()

@@ -12,7 +12,7 @@ Other lines of a head comment:
   theirs: hangs     the C library is given 3 seconds only
   theirs: varies    the C library fails now and then: only ours is held to NAME.expected
   theirs: absent    the C library of the distribution lacks the function: ours alone runs, and
-                    NAME.expected, if there is one, is what a newer C library says
+                    NAME.expected is what a newer C library says, or what a function of our own is to say
   sanitizer: no     not with --wrap or --preload, where the check itself objects to what is tested
 
 A program that cannot run here exits with 77 and is skipped; its last line says why.
@@ -80,7 +80,7 @@ def judge(case, args):
     theirs = None if alone else run(case, None, args).said
     if args.show:
         print(f"--- {case.name}, ours:\n{ours.said}{ours.err}--- theirs:\n{theirs}")
-    if case.differs and args.accept:
+    if args.accept and (case.differs or "absent" in case.theirs):
         case.expected.write_text(ours.said)
     if case.differs:
         if not case.expected.exists():
@@ -91,12 +91,14 @@ def judge(case, args):
         if theirs == expected:
             return "FAILED", f"    the difference ({case.differs}) is gone: remove it"
         return "differs", f"as named: {case.differs}"
+    if "absent" in case.theirs and not case.expected.exists():
+        return "FAILED", f"    {case.expected.name} is missing (--accept writes it); ours says:\n{ours.said}"
     if case.expected.exists():
         if "absent" not in case.theirs:
             return "FAILED", f"    {case.expected.name} without a `differs:` line"
         theirs = case.expected.read_text()
     if theirs is not None and ours.said != theirs:
-        return "FAILED", difference(theirs, ours.said, (f"{case.name}: C library", "ours")) + "\n" + ours.err
+        return "FAILED", difference(theirs, ours.said, (f"{case.name}: C library, or expected", "ours")) + "\n" + ours.err
     if ours.how != "exit 0":
         return "FAILED", f"    ended badly\n{ours.said}\n{ours.err}"
     return "equal", "" if theirs is not None else "(ours alone)"

@@ -44,7 +44,15 @@ pub(crate) fn check(libraries: &Result<Libraries, String>) -> (Value, bool) {
             "install librdmacm1-rs (or librdmacm1) and libibverbs1, or set LD_LIBRARY_PATH",
         )),
         Ok(libraries) => {
-            findings.push(fine("libraries", libraries.manager_file.clone()));
+            findings.push(if libraries.is_own() {
+                fine("libraries", libraries.manager_file.clone())
+            } else {
+                warning(
+                    "libraries",
+                    format!("{} is the C library", libraries.manager_file),
+                    "the variables RDMACM_ mean nothing to it: set LD_LIBRARY_PATH to the folder of this one, or install it",
+                )
+            });
             let devices = device::all(libraries);
             findings.push(listed(&devices));
             for device in devices.iter().flatten() {

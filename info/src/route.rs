@@ -29,7 +29,12 @@ pub(crate) fn route(libraries: &Libraries, text: &str, port: u16) -> (Value, boo
     let map =
         map.with("address", destination.ip().to_string()).with("IP route", ip_route(destination));
     match find(libraries, destination) {
-        Ok(found) => (map.with("carried by", found).into(), true),
+        Ok(found) => {
+            let map = map.with("carried by", found);
+            let note = "the preload library leaves loop-back to the kernel: take another address of this machine";
+            let map = if destination.ip().is_loopback() { map.with("note", note) } else { map };
+            (map.into(), true)
+        }
         Err((step, error)) => {
             let why = explain(libraries, destination, &error);
             let failed = format!("{step}: {error}");

@@ -9,6 +9,7 @@
 use alloc::borrow::Cow;
 use base::errno::{Errno, Result};
 use base::fork;
+use base::unusable;
 use core::ffi::CStr;
 use core::ptr::NonNull;
 use rdma_sys::ibv_device;
@@ -34,7 +35,11 @@ impl DeviceList {
         let entries = unsafe { rdma_sys::ibv_get_device_list(&mut count) };
         let entries = NonNull::new(entries).ok_or_else(|| match Errno::last() {
             // What libibverbs calls a kernel without RDMA: such a machine has no device.
-            Errno::ENOSYS => Errno::ENODEV,
+            Errno::ENOSYS => unusable!(
+                ENODEV,
+                "the kernel has no RDMA, or this container does not see it: `modprobe ib_uverbs rdma_ucm` and \
+                 the driver of the adapter, or rdma_rxe for soft-RoCE; `rdmacm-info check` looks further"
+            ),
             error => error,
         })?;
         Ok(DeviceList { entries, count: usize::try_from(count).unwrap_or(0) })

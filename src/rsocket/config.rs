@@ -95,9 +95,7 @@ pub(crate) fn get() -> Config {
         let has_folder = OwnedFd::open(FOLDER, libc::O_PATH | libc::O_DIRECTORY).is_ok();
         Config::read(|name| {
             let of_process = match name {
-                "pool_size" => {
-                    environment::read(settings::POOL_SIZE.name, |text| parse(text.as_bytes()))
-                }
+                "pool_size" => environment::read_number(settings::POOL_SIZE.name, Some),
                 _ => None,
             };
             of_process.or_else(|| if has_folder { number_in(name) } else { None })

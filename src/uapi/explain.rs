@@ -5,8 +5,8 @@
 
 use base::errno::Errno;
 
-const ADDRESS: &str = "no RDMA device of this network namespace has the address: `rdmacm-info` \
-                       lists those that can be bound";
+const ADDRESS: &str = "no RDMA device of this network namespace has the address (`rdmacm-info` \
+                       lists those that can be bound), or an id at another address has the port";
 const PORT_TAKEN: &str = "another id is bound to the port: choose another one, or set \
                           RDMA_OPTION_ID_REUSEADDR on both";
 const LOW_PORT: &str = "the port is below net.ipv4.ip_unprivileged_port_start, and the process has \

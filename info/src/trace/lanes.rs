@@ -123,6 +123,12 @@ impl Lane {
         Some(established.begin - self.begin)
     }
 
+    /// How long it took to fail.
+    pub(crate) fn failed(&self) -> Option<f64> {
+        let failed = self.phases.iter().find(|phase| phase.failure.is_some())?;
+        Some(failed.end? - self.begin)
+    }
+
     /// How it ended, or what it is in.
     pub(crate) fn outcome(&self) -> String {
         let failed = self.phases.iter().rev().find_map(|phase| {

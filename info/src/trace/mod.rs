@@ -29,7 +29,14 @@ fn place_of(first: &Path, given: Option<&str>) -> PathBuf {
 /// Reads the files, writes the picture, and gives the summary.
 pub(crate) fn trace(files: &[String], svg: Option<&str>, lanes: usize) -> Result<Value, String> {
     let mut trace = Trace::default();
+    let mut known = Vec::new();
     for file in files {
+        // Given twice it would count twice.
+        let place = Path::new(file).canonicalize().unwrap_or_else(|_| file.into());
+        if known.contains(&place) {
+            continue;
+        }
+        known.push(place);
         read::read(Path::new(file), &mut trace).map_err(|problem| format!("{file}: {problem}"))?;
     }
     trace.settle();

@@ -14,12 +14,13 @@ const LABELS: f64 = 300.0;
 const LIFE: f64 = 600.0;
 const GAP: f64 = 40.0;
 const SET_UP: f64 = 340.0;
-const NUMBERS: f64 = 150.0;
+const NUMBERS: f64 = 240.0;
 const TOP: f64 = 92.0;
 /// As narrow as a bar may become.
 const LEAST: f64 = 0.8;
 /// Letters of a label; what is longer is in its tooltip.
 const LETTERS: usize = 46;
+const OUTCOME_LETTERS: usize = 32;
 
 /// Colours by phase, as the legend has them.
 const COLOURS: [(&str, &str); 8] = [
@@ -167,13 +168,18 @@ fn draw_phase(phase: &Phase, axis: Axis, (y, end): (f64, f64), out: &mut String)
     );
 }
 
+/// So many letters at most; the whole is in a tooltip.
+fn cut(text: &str, letters: usize) -> String {
+    match text.char_indices().nth(letters) {
+        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned() + "…",
+        None => text.to_owned(),
+    }
+}
+
 fn draw_lane(lane: &Lane, trace: &Trace, (life, set_up): (Axis, Axis), y: f64, out: &mut String) {
     let end = lane.last(trace);
     let title = lane.title();
-    let short: String = match title.char_indices().nth(LETTERS) {
-        Some((cut, _)) => title.get(..cut).unwrap_or_default().to_owned() + "…",
-        None => title.clone(),
-    };
+    let short = cut(&title, LETTERS);
     let _ = writeln!(
         out,
         "<g class=\"lane\"><text x=\"8\" y=\"{:.1}\" class=\"label\">{}<title>{}, process {} {}</title></text>",
@@ -225,9 +231,10 @@ fn draw_lane(lane: &Lane, trace: &Trace, (life, set_up): (Axis, Axis), y: f64, o
     };
     let _ = writeln!(
         out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" class=\"label\">{}</text></g>",
+        "<text x=\"{:.1}\" y=\"{:.1}\" class=\"label\">{}<title>{}</title></text></g>",
         set_up.left + set_up.width + 8.0,
         y + BAR - 2.0,
+        escaped(&cut(&outcome, OUTCOME_LETTERS)),
         escaped(&outcome)
     );
 }
@@ -254,7 +261,8 @@ pub(super) fn draw(trace: &Trace, most: usize) -> String {
     let left_out = trace.lanes.len() - lanes.len();
     let height = bottom + 30.0;
     let life = Axis::new(trace.begin, trace.end, LABELS, LIFE);
-    let longest = lanes.iter().filter_map(|lane| lane.set_up()).fold(0.0, f64::max);
+    let longest =
+        lanes.iter().filter_map(|lane| lane.set_up().or(lane.failed())).fold(0.0, f64::max);
     let set_up = Axis::new(0.0, longest, LABELS + LIFE + GAP, SET_UP);
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\

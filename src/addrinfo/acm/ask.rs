@@ -75,26 +75,17 @@ fn next_transaction() -> u64 {
 
 fn own_timeout() -> Timeout {
     static TIMEOUT: Once<Duration> = Once::new();
-    let read = || environment::read(settings::IBACM_TIMEOUT.name, parse_timeout);
+    let read = || {
+        environment::read_number(settings::IBACM_TIMEOUT.name, |limit| {
+            Some(Duration::from_millis(limit))
+        })
+    };
     TIMEOUT.get_or_init(|| read().unwrap_or(DEFAULT_TIMEOUT)).into()
-}
-
-fn parse_timeout(value: &str) -> Option<Duration> {
-    value.trim().parse().ok().map(Duration::from_millis)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn limit_is_a_number_of_milliseconds() {
-        assert_eq!(parse_timeout(" 250\n"), Some(Duration::from_millis(250)));
-        assert_eq!(parse_timeout("0"), Some(Duration::ZERO));
-        for none in ["", "-1", "1.5", "soon"] {
-            assert_eq!(parse_timeout(none), None);
-        }
-    }
 
     #[test]
     fn transactions_differ() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-//! Connections: each verb moves the queue pair, sends its command and returns; an event ends it.
+//! Connections: each call sends its command and returns, an event ends it. Accept moves the queue pair before
+//! its command, for connect the event does.
 //! Uses ids and queue pairs; fetches no events.
 //!
 //! | file | what |

@@ -26,18 +26,6 @@ pub fn read<R>(name: &CStr, read: impl FnOnce(&str) -> Option<R>) -> Option<R> {
     read(value.to_str().ok()?)
 }
 
-/// As `read`, of a variable that takes a number. What is none is said to be ignored.
-pub fn read_number<R>(name: &CStr, parse: impl FnOnce(u64) -> Option<R>) -> Option<R> {
-    read(name, |value| {
-        if let Ok(number) = value.trim().parse() {
-            return parse(number);
-        }
-        let name = name.to_str().unwrap_or_default();
-        crate::log!(Warn, "{name}=\"{value}\" is ignored: it takes a number, from 0");
-        None
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,6 +14,7 @@
 //! | `turn` | turns of a thread, whose end others can wait for |
 //! | `witness` | whether the program has closed the libraries' descriptors |
 //! | `owner` | who may touch a kernel object after fork |
+//! | `variable` | variables that take a number |
 //! | `stats` | starts the counters at load |
 //! | `log` | diagnostics |
 //! | `output` | files that the libraries write |
@@ -85,4 +86,5 @@ pub mod thread;
 pub mod time;
 pub mod trace;
 pub mod turn;
+pub mod variable;
 pub mod witness;

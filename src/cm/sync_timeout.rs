@@ -4,15 +4,15 @@
 //! variable a wait takes as long as it takes.
 
 use base::deadline::Timeout;
-use base::environment;
 use base::once::Once;
 use base::settings;
+use base::variable;
 use core::time::Duration;
 
 /// None where the variable is absent, zero or not a number.
 pub(crate) fn sync_timeout() -> Timeout {
     static TIMEOUT: Once<Timeout> = Once::new();
-    TIMEOUT.get_or_init(|| environment::read_number(settings::SYNC_TIMEOUT.name, limit).into())
+    TIMEOUT.get_or_init(|| variable::number(settings::SYNC_TIMEOUT.name, limit).into())
 }
 
 fn limit(milliseconds: u64) -> Option<Duration> {

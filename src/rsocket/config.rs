@@ -2,10 +2,10 @@
 
 //! Defaults, from the files of /etc/rdma/rsocket, read once.
 
-use base::environment;
 use base::fd::{OwnedFd, read_start};
 use base::once::Once;
 use base::settings;
+use base::variable;
 use core::ffi::CStr;
 use core::time::Duration;
 
@@ -95,7 +95,7 @@ pub(crate) fn get() -> Config {
         let has_folder = OwnedFd::open(FOLDER, libc::O_PATH | libc::O_DIRECTORY).is_ok();
         Config::read(|name| {
             let of_process = match name {
-                "pool_size" => environment::read_number(settings::POOL_SIZE.name, Some),
+                "pool_size" => variable::number(settings::POOL_SIZE.name, Some),
                 _ => None,
             };
             of_process.or_else(|| if has_folder { number_in(name) } else { None })

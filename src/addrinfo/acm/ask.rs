@@ -11,11 +11,11 @@ use super::connection::Connection;
 use super::message::{AcmReply, AcmRequest, MAX_MESSAGE, PathQuestion, parse_reply};
 use base::because;
 use base::deadline::Timeout;
-use base::environment;
 use base::errno::Errno;
 use base::once::Once;
 use base::settings;
 use base::time::Instant;
+use base::variable;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
@@ -76,9 +76,7 @@ fn next_transaction() -> u64 {
 fn own_timeout() -> Timeout {
     static TIMEOUT: Once<Duration> = Once::new();
     let read = || {
-        environment::read_number(settings::IBACM_TIMEOUT.name, |limit| {
-            Some(Duration::from_millis(limit))
-        })
+        variable::number(settings::IBACM_TIMEOUT.name, |limit| Some(Duration::from_millis(limit)))
     };
     TIMEOUT.get_or_init(|| read().unwrap_or(DEFAULT_TIMEOUT)).into()
 }

@@ -92,8 +92,12 @@ pub(super) fn send_end(stream: &Arc<Stream>) {
     let watched = service::get()
         .and_then(|service| service.watch(fd, Completions(Arc::clone(stream))))
         .is_ok();
+    // Another thread may have taken the link meanwhile, and has then found no watch to end.
+    let is_there = stream.state.lock().link.as_ref().map(event_fd_of) == Some(fd);
     if !watched {
         stream.state.lock().sends_end = false;
+    } else if !is_there {
+        service::forget(fd, &**stream);
     } else if drive(stream) {
         done(stream);
     }
@@ -109,6 +113,11 @@ pub(super) fn forget(stream: &Stream) {
     if let Some(fd) = fd {
         service::forget(fd, stream);
     }
+}
+
+/// Ends the watch over a link that was taken from its stream, before it is dropped.
+pub(super) fn forget_link(stream: &Stream, link: &Link) {
+    service::forget(event_fd_of(link), stream);
 }
 
 /// Sends what is left of a closed stream until the deadline. `is_alone`: no thread is in a call on

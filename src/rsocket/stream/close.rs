@@ -55,6 +55,9 @@ impl Stream {
             state.is_left = true;
             (core::mem::take(&mut state.waiters), link)
         };
+        if let Some(link) = &link {
+            background::forget_link(self, link);
+        }
         // Sets let go of the socket before its descriptors can be another's.
         waiters.close();
         drop(link);

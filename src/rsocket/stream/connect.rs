@@ -46,8 +46,11 @@ impl Stream {
                 self.family
             ));
         }
-        let nonblock = {
+        let (nonblock, attempt) = {
             let mut state = self.state.lock();
+            if state.closed {
+                return Err(Errno::EBADF);
+            }
             let phase = state.phase;
             match phase {
                 Phase::Idle | Phase::Bound if state.id == IdState::Replaced => {
@@ -61,8 +64,9 @@ impl Stream {
                 Phase::Connected => return Err(Errno::EISCONN),
                 Phase::Connecting if state.nonblock => return Err(Errno::EALREADY),
                 Phase::Connecting => {
+                    let attempt = state.attempts;
                     drop(state);
-                    return match self.begin_and_settle(|| Ok(())) {
+                    return match self.begin_and_settle(attempt, || Ok(())) {
                         Err(Errno::EINPROGRESS) => Err(Errno::EALREADY),
                         settled => settled,
                     };
@@ -78,10 +82,11 @@ impl Stream {
             (state.error, state.was_connecting) = (None, true);
             // Until its address is resolved.
             state.local = state.local.filter(|_| state.bound.is_some());
-            state.nonblock
+            state.attempts = state.attempts.wrapping_add(1);
+            (state.nonblock, state.attempts)
         };
         if let Err(error) = self.prepare_id() {
-            self.state.lock().back_to_start();
+            self.state.lock().give_up(attempt);
             return Err(error);
         }
         let has_begun = Cell::new(false);
@@ -95,23 +100,29 @@ impl Stream {
         let result = if nonblock {
             begin().and(Err(Errno::EINPROGRESS))
         } else {
-            self.begin_and_settle(begin)
+            self.begin_and_settle(attempt, begin)
         };
         if !has_begun.get() {
-            self.state.lock().back_to_start();
+            self.state.lock().give_up(attempt);
         }
         result
     }
 
-    /// Waits until the connection is made or has failed.
-    fn begin_and_settle(&self, begin: impl FnOnce() -> Result<()>) -> Result<()> {
+    /// Waits until the connection is made or has failed, or another thread has given the attempt up.
+    fn begin_and_settle(&self, attempt: u32, begin: impl FnOnce() -> Result<()>) -> Result<()> {
         let settled = self.begin_and_wait(begin, |state| match state.phase {
+            // What the stream does now is another thread's.
+            _ if state.attempts != attempt => Some(Err(Errno::ECONNABORTED)),
             Phase::Connecting => None,
             Phase::Connected => {
                 state.attempt.success_unreported = false;
                 Some(Ok(()))
             }
-            _ => Some(Err(state.take_connect_error())),
+            Phase::Failed => Some(Err(state.take_connect_error())),
+            Phase::Idle | Phase::Bound => {
+                Some(Err(state.error.take().unwrap_or(Errno::ECONNABORTED)))
+            }
+            Phase::Listening | Phase::Accepting => Some(Err(Errno::ECONNABORTED)),
         });
         match settled {
             // SO_SNDTIMEO.
@@ -156,6 +167,9 @@ impl Stream {
     fn retry_resolution(&self, error: Errno) -> Result<()> {
         let (destination, timeout) = {
             let mut state = self.state.lock();
+            if !state.is_connecting() {
+                return Ok(());
+            }
             if error != Errno::ETIMEDOUT || state.attempt.retries >= MAX_RETRIES {
                 return Err(error);
             }
@@ -210,6 +224,7 @@ impl Stream {
         (state.local, state.peer) = (local, peer);
         state.link.as_mut().ok_or(Errno::EIO)?.connect(&data);
         state.phase = Phase::Connected;
+        state.edges.note_change();
         state.attempt = ConnectAttempt {
             success_unreported: state.attempt.success_unreported,
             ..ConnectAttempt::default()
@@ -230,6 +245,13 @@ impl StreamState {
         if let Some(local) = local.filter(|local| !local.is_wildcard()) {
             self.local = Some(local);
             self.wake();
+        }
+    }
+
+    /// That attempt could not begin.
+    fn give_up(&mut self, attempt: u32) {
+        if self.attempts == attempt && self.phase == Phase::Connecting {
+            self.back_to_start();
         }
     }
 

@@ -91,11 +91,12 @@ impl Stream {
         }
         self.state.lock().accept_queue.backlog = backlog;
         self.state.lock().phase = Phase::Listening;
+        // Before it listens: a shutdown meanwhile has to end that.
+        self.state.lock().id = IdState::Spent;
         if let Err(error) = self.id().listen(KERNEL_BACKLOG.max(backlog as i32)) {
             self.state.lock().phase = Phase::Bound;
             return Err(error);
         }
-        self.state.lock().id = IdState::Spent;
         let local = self.id().addresses().0;
         log!(Info, **self.id(), "{self:?} listens, backlog {backlog}");
         self.state.lock().local = local;

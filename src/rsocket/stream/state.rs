@@ -126,6 +126,8 @@ pub(super) struct StreamState {
     pub(super) local: Option<SocketAddress>,
     pub(super) peer: Option<SocketAddress>,
     pub(super) attempt: ConnectAttempt,
+    /// Connects so far: who waits for one must not take another's outcome for its own.
+    pub(super) attempts: u32,
     /// A connection was requested, now or before.
     pub(super) was_connecting: bool,
     /// Of a listener.
@@ -169,6 +171,7 @@ impl StreamState {
             local: None,
             peer: None,
             attempt: ConnectAttempt::default(),
+            attempts: 0,
             was_connecting: false,
             accept_queue: AcceptQueue::default(),
             depths: (0, 0),
@@ -255,6 +258,7 @@ impl StreamState {
         probe!(rdmacm, rsocket__connect__done, self.fd, error.raw());
         count(|words| words.error(layout::RSOCKETS_FAILED, error));
         self.phase = Phase::Failed;
+        self.edges.note_change();
         self.error.get_or_insert(error);
         (self.read_shut, self.write_shut) = (true, true);
         self.wake();

@@ -128,6 +128,11 @@ impl Edges {
         self.reads = self.reads.wrapping_add(1);
     }
 
+    /// A connection begins, is made, or ends: whatever is true from then on is an edge.
+    pub(crate) fn note_change(&mut self) {
+        self.note_idle(true, true);
+    }
+
     /// Somebody has seen that there is nothing to read, or no room: what follows is an edge.
     pub(crate) fn note_idle(&mut self, reads: bool, writes: bool) {
         self.reads = self.reads.wrapping_add(u64::from(reads));

@@ -115,6 +115,18 @@ impl Socket {
     }
 
     #[inline]
+    pub(super) fn readiness(&self) -> c_short {
+        if !self.is_open() {
+            return POLLNVAL;
+        }
+        match &self.kind {
+            Kind::Stream(stream) => stream.readiness(),
+            Kind::Datagram(datagram) => datagram.readiness(),
+            Kind::Set(_) => 0,
+        }
+    }
+
+    #[inline]
     pub(super) fn look(&self) -> (c_short, Edges) {
         if !self.is_open() {
             return (POLLNVAL, Edges::default());

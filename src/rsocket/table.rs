@@ -181,6 +181,11 @@ impl Pollable for Socket {
     }
 
     #[inline]
+    fn readiness(&self) -> c_short {
+        Socket::readiness(self)
+    }
+
+    #[inline]
     fn look(&self) -> (c_short, Edges) {
         Socket::look(self)
     }

@@ -247,6 +247,10 @@ impl Datagram {
         self.udp.peer_name()
     }
 
+    pub(crate) fn readiness(&self) -> c_short {
+        if self.owner.check().is_err() { POLLERR } else { self.state.lock().poll() }
+    }
+
     pub(crate) fn look(&self) -> (c_short, Edges) {
         if self.owner.check().is_err() {
             return (POLLERR, Edges::default());

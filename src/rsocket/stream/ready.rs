@@ -16,8 +16,13 @@ const READ: c_short = POLLIN | POLLRDNORM;
 const WRITE: c_short = POLLOUT | POLLWRNORM;
 
 impl Stream {
-    /// All events of poll(2) that are true now, and the edges until now. In a fork's child every
-    /// call reports an error; polling would take what is its parent's.
+    /// All events of poll(2) that are true now. In a fork's child every call reports an error; polling
+    /// would take what is its parent's.
+    pub(crate) fn readiness(&self) -> c_short {
+        if self.check().is_err() { POLLERR } else { self.state.lock().poll() }
+    }
+
+    /// The same, and the edges until now.
     pub(crate) fn look(&self) -> (c_short, Edges) {
         if self.check().is_err() {
             return (POLLERR, Edges::default());

@@ -88,15 +88,14 @@ macro_rules! log {
     ($level:ident, $text:literal $($rest:tt)*) => {{
         const PART: $crate::log::Part = $crate::log::Part::of(module_path!());
         if $crate::log::enabled(PART, $crate::log::Level::$level) {
-            let text = format_args!($text $($rest)*);
-            $crate::log::write(PART, $crate::log::Level::$level, None, text);
+            $crate::log::write(PART, $crate::log::Level::$level, None, format_args!($text $($rest)*));
         }
     }};
     ($level:ident, $about:expr, $text:literal $($rest:tt)*) => {{
         const PART: $crate::log::Part = $crate::log::Part::of(module_path!());
         if $crate::log::enabled(PART, $crate::log::Level::$level) {
-            let text = format_args!($text $($rest)*);
-            $crate::log::write(PART, $crate::log::Level::$level, Some(&$about), text);
+            let level = $crate::log::Level::$level;
+            $crate::log::write(PART, level, Some(&$about), format_args!($text $($rest)*));
         }
     }};
 }

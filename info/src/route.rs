@@ -12,7 +12,7 @@ use crate::library::{Libraries, check};
 use crate::overview::OwnId;
 use crate::value::{Map, Value};
 use std::io;
-use std::net::{Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::ptr::null;
 
 const TIMEOUT_MS: i32 = 2000;
@@ -69,13 +69,17 @@ fn find(
         .into())
 }
 
+/// The name of the interface that has an address.
+fn interface_of(address: IpAddr) -> String {
+    let found = interfaces().into_iter().find(|(_, own)| *own == address);
+    found.map_or("an unknown interface".to_owned(), |(name, _)| name)
+}
+
 /// Interface and source address of the kernel's routing.
 fn ip_route(destination: SocketAddr) -> String {
     match source_to(destination) {
         Ok(source) => {
-            let interface = interfaces().into_iter().find(|(_, address)| *address == source);
-            let name = interface.map_or("an unknown interface".to_owned(), |(name, _)| name);
-            format!("from {source} over {name}")
+            format!("from {source} over {}", interface_of(source))
         }
         Err(error) => format!("none: {error}"),
     }
@@ -102,14 +106,12 @@ fn explain(libraries: &Libraries, destination: SocketAddr, error: &io::Error) ->
 }
 
 /// A route leads over an interface that no device is on, or whose GID is missing.
-fn why_not(devices: &[Device], destination: SocketAddr, source: std::net::IpAddr) -> String {
+fn why_not(devices: &[Device], destination: SocketAddr, source: IpAddr) -> String {
     if destination.ip().is_loopback() {
         return "loop-back addresses are on no device: take an address of an interface with one"
             .into();
     }
-    let name =
-        interfaces().into_iter().find(|(_, address)| *address == source).map(|found| found.0);
-    let name = name.unwrap_or("an unknown interface".to_owned());
+    let name = interface_of(source);
     let on_interface = devices
         .iter()
         .flat_map(|device| &device.ports)

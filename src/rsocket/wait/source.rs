@@ -211,9 +211,7 @@ pub(crate) trait Pollable: Sized + Send + Sync + 'static {
     fn is_open(&self) -> bool;
 
     /// The events of poll(2) that are true now.
-    fn readiness(&self) -> c_short {
-        self.look().0
-    }
+    fn readiness(&self) -> c_short;
 
     /// The same, and the edges until now.
     fn look(&self) -> (c_short, Edges);

@@ -52,8 +52,10 @@ impl Handler for Arc<Datagram> {
                     let mut state = self.state.lock();
                     if let Some(peer) = state.connected {
                         state.peers.forget_route(&key(&peer));
-                        state.error = Some(error);
-                        state.wake();
+                        if core::mem::take(&mut state.has_sent) {
+                            state.error = Some(error);
+                            state.wake();
+                        }
                     }
                     return;
                 }
@@ -69,7 +71,14 @@ impl Handler for Arc<Datagram> {
 impl Datagram {
     fn packet(socket: &Arc<Datagram>, packet: &[u8], from: &SocketAddress, control: &[u8]) {
         let key = key(from);
-        let as_udp = socket.state.lock().as_udp;
+        let as_udp = {
+            let mut state = socket.state.lock();
+            // Who answers is there.
+            if state.connected.as_ref().is_some_and(|peer| peer.is_same(from)) {
+                state.has_sent = false;
+            }
+            state.as_udp
+        };
         let header = packet::decode_udp(packet)
             .filter(|header| !as_udp || socket.is_of_rsocket(header, packet, from));
         let Some(header) = header else {

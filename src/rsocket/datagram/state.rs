@@ -58,6 +58,9 @@ pub(super) struct DatagramState {
     pub(super) read_shut: bool,
     pub(super) write_shut: bool,
     pub(super) error: Option<Errno>,
+    /// The program has sent something by UDP, so that an ICMP error may be about that. What the
+    /// socket itself sends to peers is not the program's to hear of.
+    pub(super) has_sent: bool,
     pub(super) receive_timeout: Option<Duration>,
     pub(super) send_timeout: Option<Duration>,
     /// Where datagrams without an address go.
@@ -103,6 +106,7 @@ impl DatagramState {
             read_shut: false,
             write_shut: false,
             error: None,
+            has_sent: false,
             receive_timeout: None,
             send_timeout: None,
             connected: None,

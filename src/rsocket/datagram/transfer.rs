@@ -268,7 +268,20 @@ impl Datagram {
         }
         let header = number.map(|number| packet::encode_udp(PacketKind::Data, number, to));
         let header = header.as_ref().map_or(&[][..], packet::EncodedHeader::bytes);
-        match self.udp.send(header, &data, to) {
+        // In a fork's child the parent's lock may be nobody's to release.
+        let has_state = self.owner.is_maker();
+        let had_sent = has_state && core::mem::replace(&mut self.state.lock().has_sent, true);
+        let sent = match self.udp.send(header, &data, to) {
+            // About what the socket itself had sent. The program's datagram did not leave.
+            Err(Errno::ECONNREFUSED) if has_state && !had_sent => {
+                self.udp.send(header, &data, to)
+            }
+            other => other,
+        };
+        if has_state && sent.is_err() {
+            self.state.lock().has_sent = false;
+        }
+        match sent {
             // A full socket buffer drops, as the network would.
             Err(Errno::EAGAIN) => Ok(()),
             other => other,

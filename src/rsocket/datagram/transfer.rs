@@ -273,9 +273,7 @@ impl Datagram {
         let had_sent = has_state && core::mem::replace(&mut self.state.lock().has_sent, true);
         let sent = match self.udp.send(header, &data, to) {
             // About what the socket itself had sent. The program's datagram did not leave.
-            Err(Errno::ECONNREFUSED) if has_state && !had_sent => {
-                self.udp.send(header, &data, to)
-            }
+            Err(Errno::ECONNREFUSED) if has_state && !had_sent => self.udp.send(header, &data, to),
             other => other,
         };
         if has_state && sent.is_err() {

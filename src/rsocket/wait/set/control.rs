@@ -41,6 +41,7 @@ impl<S: Pollable> Set<S> {
             is_closed: AtomicBool::new(false),
             turn: AtomicBool::new(false),
             next_number: AtomicU64::new(1),
+            changes: Mutex::default(),
             members: Mutex::default(),
             ordinary: Mutex::default(),
             ready: ReadyList::new(EventFd::new()?),
@@ -55,6 +56,7 @@ impl<S: Pollable> Set<S> {
 
     /// The sockets forget the set; its descriptor goes with its last user.
     pub(crate) fn close(&self) {
+        let _alone = self.changes.lock();
         let members = core::mem::take(&mut *self.members.lock());
         for member in members.into_values() {
             if let Some(socket) = member.socket.upgrade() {
@@ -118,6 +120,10 @@ impl<S: Pollable> Set<S> {
         socket: &Arc<S>,
         interest: Interest,
     ) -> Result<()> {
+        let _alone = set.changes.lock();
+        if set.is_closed.load(Ordering::Acquire) {
+            return Err(Errno::EBADF);
+        }
         let known = set.member(fd);
         // A descriptor that was closed and is another socket now is not the one that was added.
         let known = known.filter(|member| member.socket.as_ptr() == Arc::as_ptr(socket));

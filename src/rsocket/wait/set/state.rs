@@ -93,6 +93,8 @@ pub(crate) struct Set<S> {
     /// Who comes first in the next wait.
     pub(super) turn: AtomicBool,
     pub(super) next_number: AtomicU64,
+    /// Held while an rsocket is added, changed or removed: several steps, in the set and in the socket.
+    pub(super) changes: Mutex<()>,
     pub(super) members: Mutex<HashMap<RawFd, Arc<Member<S>>>>,
     pub(super) ordinary: Mutex<HashMap<RawFd, Interest>>,
     pub(super) ready: ReadyList<Member<S>, EventFd>,

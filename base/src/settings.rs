@@ -54,6 +54,8 @@ variables! {
         "limit, in milliseconds, of a query to the daemon ibacm.";
     POOL_SIZE c"RDMACM_POOL_SIZE" "as the file pool_size"
         "used instead of the file pool_size (see FILES).";
+    OWN_DOMAINS c"RDMACM_OWN_DOMAINS" "as the file own_domains"
+        "used instead of the file own_domains (see FILES).";
     CONNECT_TIMEOUT c"RS_CONNECT_TIMEOUT_MS" "3000"
         "time, in milliseconds, for which a peer may take to respond over RDMA before the connection \
          falls back to TCP.";
@@ -105,6 +107,12 @@ pub const FILES: &[Setting] = &[
         default: "64",
         meaning: "number of ended connections whose buffers and completion queues are kept for new \
                   connections, 64 by default, 4096 at most, 0 for none.",
+    },
+    Setting {
+        file: "own_domains",
+        default: "0",
+        meaning: "if set to 1, each connection has a protection domain of its own, so that a peer that \
+                  learns the key of another connection's memory cannot write to it.",
     },
     Setting {
         file: "preload_config",

@@ -145,14 +145,14 @@ static void tell(uint32_t message)
 }
 
 /* Bytes to the place where an honest peer puts its first ones. */
-static void bring(uint32_t at, uint32_t length, uint32_t message)
+static inline void bring(uint32_t at, uint32_t length, uint32_t message)
 {
 	post(IBV_WR_RDMA_WRITE_WITH_IMM, message, be64toh(peer.other.first.address) + at,
 	     be32toh(peer.other.first.key), peer.from, length);
 }
 
 /* An entry in the socket's target list, with its message. */
-static void grant(struct entry entry, uint32_t limit)
+static inline void grant(struct entry entry, uint32_t limit)
 {
 	memcpy(peer.from, &entry, sizeof entry);
 	post(IBV_WR_RDMA_WRITE_WITH_IMM, CREDIT | limit, be64toh(peer.other.targets.address) + sizeof entry,
@@ -182,13 +182,13 @@ static void ends(const char *name, int error)
 	CHECK(text, rsend(fd, in, 1, MSG_NOSIGNAL), -1, EPIPE);
 }
 
-static void refused(const char *name)
+static inline void refused(const char *name)
 {
 	ends(name, 0);
 }
 
 /* Sends until that fails: with EPROTO, or with EAGAIN where the peer only gave room that it has not. */
-static void sends(const char *name, int error)
+static inline void sends(const char *name, int error)
 {
 	char text[120];
 	double start = now();

@@ -36,6 +36,8 @@ pub(crate) struct Config {
     pub(crate) polling_time: Duration,
     /// How many parts of ended connections are kept for new ones, of each kind.
     pub(crate) pool_size: u32,
+    /// Each connection has a protection domain of its own.
+    pub(crate) own_domains: bool,
 }
 
 impl Default for Config {
@@ -49,6 +51,7 @@ impl Default for Config {
             iomap_size: 0,
             polling_time: Duration::from_micros(10),
             pool_size: 64,
+            own_domains: false,
         }
     }
 }
@@ -83,6 +86,9 @@ impl Config {
         if let Some(value) = number("pool_size") {
             config.pool_size = within(value, 0, MAX_POOL_SIZE);
         }
+        if let Some(value) = number("own_domains") {
+            config.own_domains = value != 0;
+        }
         config
     }
 }
@@ -96,6 +102,7 @@ pub(crate) fn get() -> Config {
         Config::read(|name| {
             let of_process = match name {
                 "pool_size" => variable::number(settings::POOL_SIZE.name, Some),
+                "own_domains" => variable::number(settings::OWN_DOMAINS.name, Some),
                 _ => None,
             };
             of_process.or_else(|| if has_folder { number_in(name) } else { None })

@@ -145,3 +145,23 @@ impl ProtectionDomain {
         Errno::check(unsafe { rdma_sys::ibv_dealloc_pd(self.0.as_ptr()) })
     }
 }
+
+/// A protection domain that ends with its owner, after all that is in it.
+pub(crate) struct OwnedDomain(ProtectionDomain);
+
+impl OwnedDomain {
+    pub(crate) fn alloc(context: Context) -> Result<OwnedDomain> {
+        context.alloc_pd().map(OwnedDomain)
+    }
+
+    pub(crate) fn get(&self) -> ProtectionDomain {
+        self.0
+    }
+}
+
+impl Drop for OwnedDomain {
+    fn drop(&mut self) {
+        // SAFETY: nobody has it any more. Where something is left in it, so is the domain.
+        let _ = unsafe { self.0.dealloc() };
+    }
+}

@@ -31,7 +31,7 @@ pub(crate) use address_handle::AddressHandle;
 pub(crate) use completion::{
     Completion, CompletionChannel, CompletionQueue, Found, Room, Waited, next_completion,
 };
-pub(crate) use context::{Context, ProtectionDomain};
+pub(crate) use context::{Context, OwnedDomain, ProtectionDomain};
 pub(crate) use memory_region::{
     LOCAL, MemoryRegion, REMOTE_READ, REMOTE_WRITE, deregister, register,
 };

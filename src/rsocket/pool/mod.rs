@@ -16,4 +16,4 @@ mod parts;
 mod store;
 
 pub(crate) use parts::{event_queue, keep_event_queue, keep_pages, keep_send_region, or_with_less};
-pub(crate) use parts::{pages, send_region};
+pub(crate) use parts::{pages, region_in, send_region};

@@ -80,6 +80,11 @@ pub(crate) fn send_region(
     }
 }
 
+/// A region as `send_region` gives, of a domain that is nobody else's.
+pub(crate) fn region_in(domain: ProtectionDomain, length: usize) -> Result<Region> {
+    Region::map(domain, Pages::size_of(length)?, LOCAL)
+}
+
 /// An event queue of the device, which may have an event for nobody.
 pub(crate) fn event_queue(device: &Arc<Device>, entries: u32) -> Result<EventQueue> {
     let size = queue_size(entries);

@@ -11,6 +11,7 @@ use super::options::StreamOptions;
 use crate::cm::id::Id;
 use crate::cm::qp;
 use crate::device::{Binding, Device};
+use crate::rsocket::config;
 use crate::rsocket::flow::{CONTROL, Sizes, WrId, small_ring};
 use crate::rsocket::memory::region::Region;
 use crate::rsocket::pool;
@@ -18,7 +19,8 @@ use crate::rsocket::wait::event_queue::EventQueue;
 use crate::rsocket::wire::{
     ConnectionData, IOMAP_ENTRY_SIZE, IomapEntry, REMOTE_SGL_ENTRIES, SEGMENT_SIZE, Segment,
 };
-use crate::verbs::{QueuePair, REMOTE_WRITE};
+use crate::verbs::{OwnedDomain, QueuePair, REMOTE_WRITE};
+use base::arc::Arc;
 use base::errno::Result;
 use base::fail;
 use base::fd::RawFd;
@@ -51,6 +53,8 @@ pub(super) struct Endpoint {
     pub(super) peer_swapped: bool,
     pub(super) remote_sgl: Segment,
     peer_iomap_size: u16,
+    /// Where the connection does not share the device's. Dropped after what is in it.
+    own_domain: Option<Arc<OwnedDomain>>,
 }
 
 /// The sizes that were requested, within the limits of the device.
@@ -88,7 +92,12 @@ impl Endpoint {
     fn try_create(id: &'static Id, options: &StreamOptions) -> Result<Endpoint> {
         let device = id.device()?;
         let sizes = settle(&device, options)?;
-        let domain = id.domain()?;
+        let shared_domain = id.domain()?;
+        let own_domain = match config::get().own_domains {
+            true => Some(Arc::try_new(OwnedDomain::alloc(device.context()?)?)?),
+            false => None,
+        };
+        let domain = own_domain.as_ref().map_or(shared_domain, |own| own.get());
         let receive_at = REMOTE_SGL_SIZE + usize::from(sizes.iomap) * IOMAP_ENTRY_SIZE;
         let receive_at = receive_at.next_multiple_of(64);
         let receive_length = receive_at + sizes.receive_buffer as usize;
@@ -98,7 +107,10 @@ impl Endpoint {
         let slots = if sizes.split { sizes.receive_queue as usize * MESSAGE_SIZE } else { 0 };
         // A key that no earlier peer has heard of.
         let receive = Region::register(domain, pool::pages(receive_length)?, REMOTE_WRITE)?;
-        let send = pool::send_region(&device, domain, messages_at + slots)?;
+        let send = match &own_domain {
+            Some(own) => pool::region_in(own.get(), messages_at + slots)?,
+            None => pool::send_region(&device, domain, messages_at + slots)?,
+        };
         let queue = pool::event_queue(&device, sizes.send_queue + sizes.receive_queue)?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -113,7 +125,10 @@ impl Endpoint {
             options.inline.max(if sizes.split { MESSAGE_SIZE as u32 } else { 0 });
         id.with(|state| state.peer_only_writes = true);
         // SAFETY: live queues of the id's device and its domain.
-        unsafe { qp::create(id, domain.as_ptr(), &mut attr) }?;
+        let created = unsafe { qp::create(id, domain.as_ptr(), &mut attr) };
+        // The id keeps the device's, which outlives the connection.
+        id.public(|public| public.pd = shared_domain.as_ptr());
+        created?;
         let Some(queue_pair) = id.queue_pair().map(|pinned| *pinned) else {
             return Err(id.without_queue_pair());
         };
@@ -134,6 +149,7 @@ impl Endpoint {
             peer_swapped: false,
             remote_sgl: Segment::default(),
             peer_iomap_size: 0,
+            own_domain,
         };
         if sizes.split && endpoint.inline < MESSAGE_SIZE as u32 {
             return Err(fail!(
@@ -274,7 +290,10 @@ impl Endpoint {
     /// Makes the large send ring.
     pub(super) fn grow(&mut self) -> Result<()> {
         let length = self.sizes.send_buffer as usize;
-        self.large_send = Some(pool::send_region(&self.id.device()?, self.id.domain()?, length)?);
+        self.large_send = Some(match &self.own_domain {
+            Some(own) => pool::region_in(own.get(), length)?,
+            None => pool::send_region(&self.id.device()?, self.id.domain()?, length)?,
+        });
         self.send_size = self.sizes.send_buffer;
         Ok(())
     }
@@ -284,8 +303,19 @@ impl Endpoint {
         self.send_size = small_ring(self.sizes.send_buffer);
         let (region, device) = (self.large_send.take(), self.id.device());
         if let (Some(region), Ok(binding)) = (region, device.and_then(Binding::new)) {
+            self.keep_send_region(region, binding);
+        }
+    }
+
+    /// A region of the device's domain may be another connection's next.
+    fn keep_send_region(&self, region: Region, binding: Binding) {
+        if self.own_domain.is_none() {
             pool::keep_send_region(region, binding);
         }
+    }
+
+    pub(super) fn own_domain(&self) -> Option<Arc<OwnedDomain>> {
+        self.own_domain.clone()
     }
 
     /// Pieces of the send ring that hold `length` bytes from `at` on, around its end.
@@ -309,7 +339,7 @@ impl Drop for Endpoint {
         // What a queue pair may still use is nobody else's.
         if let (Ok(()), Ok(first), Ok(second)) = (ended, binding(), binding()) {
             pool::keep_event_queue(queue, first);
-            pool::keep_send_region(send, second);
+            self.keep_send_region(send, second);
             if let Ok(pages) = receive.into_pages() {
                 pool::keep_pages(pages);
             }

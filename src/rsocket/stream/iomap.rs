@@ -43,7 +43,7 @@ impl Stream {
         self.check()?;
         let address = start as usize;
         let offset = if offset == -1 { address as i64 } else { offset };
-        {
+        let own_domain = {
             let mut state = self.state.lock();
             if !state.check_connected()? {
                 return Err(Errno::EAGAIN);
@@ -54,11 +54,12 @@ impl Stream {
                 map.users = map.users.checked_add(1).ok_or(Errno::ENOMEM)?;
                 return Ok(offset);
             }
-        }
+            state.link.as_ref().and_then(|link| link.endpoint.own_domain())
+        };
+        let domain = own_domain.as_ref().map_or_else(|| self.id().domain(), |own| Ok(own.get()))?;
         let access = if protection & PROT_WRITE != 0 { REMOTE_WRITE } else { LOCAL };
         // SAFETY: by contract. Without the lock: registering may sleep.
-        let registration =
-            unsafe { MemoryRegion::register(self.id().domain()?, start, length, access) }?;
+        let registration = unsafe { MemoryRegion::register(domain, start, length, access) }?;
         let mut state = self.state.lock();
         let mut index = None;
         if access == REMOTE_WRITE {
@@ -85,6 +86,7 @@ impl Stream {
             users: 1,
             index,
             _registration: registration,
+            _domain: own_domain,
         });
         // As much as may go now; the rest goes before the next data.
         state.progress();

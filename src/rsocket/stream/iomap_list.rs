@@ -3,8 +3,9 @@
 //! Memory that riomap has offered to the peer. Data only.
 
 use crate::rsocket::wire::IomapEntry;
-use crate::verbs::MemoryRegion;
+use crate::verbs::{MemoryRegion, OwnedDomain};
 use alloc::vec::Vec;
+use base::arc::Arc;
 
 /// What riomap has offered.
 #[derive(Default)]
@@ -23,6 +24,8 @@ pub(super) struct Iomap {
     /// Index in the peer's table; none for memory that only this side uses.
     pub(super) index: Option<u16>,
     pub(super) _registration: MemoryRegion,
+    /// What it is registered in, where that is the connection's own.
+    pub(super) _domain: Option<Arc<OwnedDomain>>,
 }
 
 impl IomapList {

@@ -213,9 +213,14 @@ def drawn(runs, file, lanes, note):
 
 
 def thousands(runs):
-    """Thousands of lanes: all in the trace, a bounded picture."""
-    runs.run("rsockets", 1000)
-    lanes, wrong = lanes_of(runs.read())
+    """Thousands of lanes: all in the trace, a bounded picture. On a busy machine records may be lost, and counted:
+    then once more."""
+    for _ in range(5):
+        runs.run("rsockets", 1000)
+        records = runs.read()
+        if not slices(records)[1]:
+            break
+    lanes, wrong = lanes_of(records)
     runs.say(len(lanes) == 2001 and not wrong, "trace: two thousand lanes", f"{len(lanes)} {wrong[:3]}")
     ended = runs.info("trace", runs.path / "trace.json")
     runs.say(ended.code == 0 and len(ended.out.splitlines()) < 100, "info trace: the table is bounded", ended.err)

@@ -70,6 +70,7 @@ impl OwnedFd {
         }
     }
 
+    /// fstat(2) of libc: a soft device answers for its nodes.
     pub fn status(&self) -> Result<libc::stat> {
         // SAFETY: integers: valid when zero.
         let mut status: libc::stat = unsafe { core::mem::zeroed() };

@@ -13,7 +13,7 @@
 
 use crate::counters;
 use crate::errno::Result;
-use crate::fd::OwnedFd;
+use crate::fd::{OwnedFd, identity};
 use crate::fork::{disown, ownership};
 use crate::per_process::PerProcess;
 
@@ -30,13 +30,9 @@ impl Witness {
         // SAFETY: a C string.
         let made = unsafe { libc::memfd_create(c"rdmacm".as_ptr(), libc::MFD_CLOEXEC) };
         let file = OwnedFd::made(made)?;
-        let identity = identity(&file)?;
+        let identity = identity(file.as_raw_fd())?;
         Ok(Witness { file, identity })
     }
-}
-
-fn identity(file: &OwnedFd) -> Result<(u64, u64)> {
-    file.status().map(|status| (status.st_dev, status.st_ino))
 }
 
 /// Whether the library's descriptors are still its own. Where they are not, everything that the process
@@ -45,7 +41,7 @@ fn identity(file: &OwnedFd) -> Result<(u64, u64)> {
 pub fn is_intact() -> bool {
     let seen = ownership();
     let Some(witness) = WITNESS.get() else { return true };
-    let is_there = identity(&witness.file) == Ok(witness.identity);
+    let is_there = identity(witness.file.as_raw_fd()) == Ok(witness.identity);
     if !is_there {
         disown(seen);
         crate::log!(

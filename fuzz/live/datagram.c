@@ -9,6 +9,7 @@ enum { PEERS = 4, LONGEST = 3000 };
 static int peers[PEERS], ports[PEERS];
 static struct sockaddr_in own;
 static uint8_t packet[LONGEST], in[LONGEST];
+/* Bytes that may arrive: a peer of this host may name this side's own queue pair, so that its datagrams come back. */
 static uint64_t sent, got;
 
 static void begin(void)
@@ -81,7 +82,8 @@ static void own_call(struct script *script, int fd, uint8_t what)
 		MUST(n < 0 || from.sin_family == AF_INET);
 		break;
 	case 2:
-		IN_TIME(rsendto(fd, in, word(script) % LONGEST, 0, (struct sockaddr *)&to, sizeof to));
+		n = IN_TIME(rsendto(fd, in, word(script) % LONGEST, 0, (struct sockaddr *)&to, sizeof to));
+		sent += n > 0 ? (uint64_t)n : 0;
 		break;
 	case 3:
 		IN_TIME(rpoll(&poll_one, 1, byte(script) & 1));
@@ -93,7 +95,8 @@ static void own_call(struct script *script, int fd, uint8_t what)
 		IN_TIME(rconnect(fd, &nobody, sizeof nobody));
 		break;
 	case 6:
-		IN_TIME(rsend(fd, in, byte(script), 0));
+		n = IN_TIME(rsend(fd, in, byte(script), 0));
+		sent += n > 0 ? (uint64_t)n : 0;
 		break;
 	default:
 		length = sizeof error;

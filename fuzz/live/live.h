@@ -67,7 +67,7 @@ static inline double now(void)
 	({                                              \
 		double begin_ = now();                  \
 		long result_ = (long)(call);            \
-		MUST(now() - begin_ < 5);               \
+		MUST(now() - begin_ < 15);               \
 		result_;                                \
 	})
 

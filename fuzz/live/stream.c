@@ -4,7 +4,7 @@
 #include "live.h"
 #include <infiniband/verbs.h>
 
-enum { HALF = 65536, RECEIVES = 64, SENDS = 256, WAIT_MS = 1000 };
+enum { HALF = 65536, RECEIVES = 64, SENDS = 256, WAIT_MS = 20000 };
 
 struct entry {
 	uint64_t address;

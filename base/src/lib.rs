@@ -21,6 +21,7 @@
 //! | `environment` | variables of the environment |
 //! | `settings` | all variables and files that the libraries read |
 //! | `descriptor_table` | objects by descriptor number |
+//! | `gate` | objects whose lock is all that a look-up takes |
 //! | `slot` | a place for an object that many look up |
 //! | `segments` | an array that grows and never moves |
 //! | `descriptor_sets` | the sets of select(2) |
@@ -66,6 +67,7 @@ pub mod eventfd;
 pub mod fd;
 pub mod fork;
 pub mod futex;
+pub mod gate;
 pub mod lock;
 pub mod log;
 pub mod memory;

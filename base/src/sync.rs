@@ -36,4 +36,8 @@ impl<T> Mutex<T> {
             Err(poisoned) => poisoned.into_inner(),
         }
     }
+
+    pub fn try_lock_for(&self, _: core::time::Duration) -> Option<MutexGuard<'_, T>> {
+        self.0.try_lock().ok()
+    }
 }

@@ -93,13 +93,30 @@ impl Link {
         self.fail(fail!(EPROTO, *id, "the peer violates the protocol of rsockets: it sent {sent}"));
     }
 
-    /// Takes what has completed and sends the credits that this allows. Mostly nothing has.
-    #[inline]
+    /// Takes what has completed and sends the credits that this allows.
+    #[inline(never)]
     pub(super) fn progress(&mut self) {
         let mut room = Room::new();
-        let found = self.poll(&mut room);
-        if found.len() > 0 {
-            self.take(found);
+        let mut rounds = 0;
+        loop {
+            let found = self.poll(&mut room);
+            if found.len() > 0 {
+                self.take(found);
+            }
+            if found.len() < BATCH {
+                break;
+            }
+            // An honest peer has no more in flight than its credits and a few control messages; one
+            // that never stops must not keep the caller here.
+            let sizes = self.endpoint.sizes();
+            rounds += BATCH;
+            if rounds > 2 * (sizes.send_queue + sizes.receive_queue) as usize {
+                self.break_off("messages without end, beyond its credits");
+                break;
+            }
+        }
+        if let Some(message) = self.unsent_end {
+            self.send_end(message);
         }
         self.grant();
     }
@@ -112,34 +129,13 @@ impl Link {
         })
     }
 
-    #[inline(never)]
-    fn take(&mut self, first: Found<'_>) {
+    #[inline(always)]
+    fn take(&mut self, found: Found<'_>) {
         self.endpoint.queue.expect_event();
-        // An honest peer has no more in flight than its credits and a few control messages; one
-        // that never stops must not keep the caller here.
-        let sizes = self.endpoint.sizes();
-        let mut left = 2 * (sizes.send_queue + sizes.receive_queue) as usize / BATCH;
-        let mut room = Room::new();
-        let mut found = first;
         if counters::is_on() {
             self.count(found);
         }
-        loop {
-            found.completions().for_each(|completion| self.completed(&completion));
-            if found.len() < BATCH {
-                break;
-            }
-            if left == 0 {
-                self.break_off("messages without end, beyond its credits");
-                break;
-            }
-            left -= 1;
-            found = self.poll(&mut room);
-            self.count(found);
-        }
-        if let Some(message) = self.unsent_end {
-            self.send_end(message);
-        }
+        found.completions().for_each(|completion| self.completed(&completion));
     }
 
     /// Gives the peer the credits that are due; mostly none are.
@@ -200,10 +196,12 @@ impl Link {
         if !self.is_alive() {
             return;
         }
-        let message =
-            completion.immediate.or_else(|| self.endpoint.message_in(slot, completion.length));
-        let Some(raw) = message else {
-            return self.break_off("a message without immediate data");
+        let raw = match completion.immediate {
+            Some(raw) => raw,
+            None => match self.endpoint.message_in(slot, completion.length) {
+                Some(raw) => raw,
+                None => return self.break_off("a message without immediate data"),
+            },
         };
         let accounted = match StreamMessage::decode(raw) {
             StreamMessage::Data(bytes) => self.flow.data(bytes),

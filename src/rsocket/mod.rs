@@ -48,4 +48,5 @@ mod wire;
 pub(crate) use datagram::{Received, fitting};
 pub(crate) use memory::Buffers;
 pub(crate) use socket::Socket;
+pub(crate) use stream::at_once;
 pub(crate) use wait::check_count;

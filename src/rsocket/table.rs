@@ -6,7 +6,7 @@
 use super::datagram::Datagram;
 use super::service;
 use super::socket::{Kind, Socket};
-use super::stream::Stream;
+use super::stream::{Stream, at_once};
 use super::wait::source::{Edges, Pollable, Source};
 use super::wait::{self, PollCaches, Set, Sets};
 use crate::device;
@@ -43,9 +43,12 @@ fn changed() {
 fn enter(kind: Kind) -> Result<RawFd> {
     let fd = kind.fd();
     if let Some(stale) = SOCKETS.remove(fd) {
+        at_once::forget(fd);
         Socket::abandon_number(stale);
     }
-    SOCKETS.insert(fd, Arc::try_new(Socket::new(kind))?)?;
+    let socket = Arc::try_new(Socket::new(kind))?;
+    SOCKETS.insert(fd, Arc::clone(&socket))?;
+    socket.stream().into_iter().for_each(|stream| at_once::enter(fd, stream));
     HIGHEST.fetch_max(fd, Ordering::AcqRel);
     changed();
     Ok(fd)

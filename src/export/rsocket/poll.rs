@@ -5,12 +5,30 @@
 
 use crate::export::arg;
 use crate::export::ret::IntoC;
-use crate::rsocket::check_count;
 use crate::rsocket::table::{self, find};
+use crate::rsocket::{at_once, check_count};
 use base::deadline::Timeout;
 use base::fail;
 use base::time::Instant;
 use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, timeval};
+
+/// The longest array that is polled here: longer ones have caches.
+const FEW: nfds_t = 15;
+
+/// rpoll, where that is not all.
+///
+/// # Safety
+/// `fds` has `nfds` places.
+#[cold]
+#[inline(never)]
+unsafe fn poll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -> c_int {
+    let checked = check_count(nfds);
+    // SAFETY: an array of `nfds` places, by the C contract.
+    let ready = checked
+        .and_then(|()| unsafe { arg::array(fds, nfds as usize) })
+        .and_then(|fds| table::poll(fds, Timeout::from_millis(timeout)));
+    ready.map(|count| count as c_int).into_c()
+}
 
 /// Waits for events on rsockets and other files.
 ///
@@ -55,12 +73,17 @@ use libc::{c_int, epoll_event, fd_set, nfds_t, pollfd, timeval};
 /// rselect(3), repoll_wait(3), poll(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rpoll(fds: *mut pollfd, nfds: nfds_t, timeout: c_int) -> c_int {
-    let checked = check_count(nfds);
-    // SAFETY: an array of `nfds` places, by the C contract.
-    let ready = checked
-        .and_then(|()| unsafe { arg::array(fds, nfds as usize) })
-        .and_then(|fds| table::poll(fds, Timeout::from_millis(timeout)));
-    ready.map(|count| count as c_int).into_c()
+    // Few descriptors, which are mostly all there is.
+    if !fds.is_null() && (1..=FEW).contains(&nfds) {
+        // SAFETY: an array of `nfds` places, by the C contract.
+        let fds = unsafe { core::slice::from_raw_parts_mut(fds, nfds as usize) };
+        match at_once::poll(fds) {
+            Some(ready) if ready > 0 || timeout == 0 => return ready as c_int,
+            _ => {}
+        }
+    }
+    // SAFETY: by the C contract.
+    unsafe { poll(fds, nfds, timeout) }
 }
 
 /// Waits for events on sets of rsockets and other files.

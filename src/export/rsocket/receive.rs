@@ -6,7 +6,7 @@
 use crate::export::arg::{self, AddressPlace};
 use crate::export::ret::IntoC;
 use crate::rsocket::table::find;
-use crate::rsocket::{Buffers, Received, Socket, fitting};
+use crate::rsocket::{Buffers, Received, Socket, at_once, fitting};
 use base::errno::{Errno, Result};
 use base::fail;
 use libc::{c_int, c_void, iovec, msghdr, sockaddr, socklen_t};
@@ -24,6 +24,18 @@ fn read<'a>(
         Ok(mut buffers) => socket.read(&mut buffers, flags).map(|count| count as isize),
         Err(error) => without_memory(&socket, error, length, flags),
     }
+}
+
+/// rrecv, where something is in the way of receiving at once. `length` as in `without_memory`.
+///
+/// # Safety
+/// `buf` is writable for `len` bytes.
+#[cold]
+#[inline(never)]
+unsafe fn read_one(fd: c_int, buf: *mut c_void, len: usize, length: usize, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    let buffers = || unsafe { Buffers::one(buf, len) };
+    read(fd, buffers, length, flags).into_c()
 }
 
 /// As with TCP, what the socket has to say comes before EFAULT; with MSG_TRUNC `length` bytes of a
@@ -104,8 +116,12 @@ unsafe fn store_control(msg: &mut msghdr, control: &[u8]) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
-    let buffers = || unsafe { Buffers::one(buf, len) };
-    read(socket, buffers, len, flags).into_c()
+    unsafe {
+        match at_once::receive(socket, buf.cast(), len, flags) {
+            Some(received) => received.map(|count| count as isize).into_c(),
+            None => read_one(socket, buf, len, len, flags),
+        }
+    }
 }
 
 /// Receives data from an rsocket, with the address of the sender.
@@ -223,13 +239,17 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
 /// rrecv(3), rreadv(3), rwrite(3), read(2), rsocket(7)
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) -> isize {
-    // SAFETY: writable for `count` bytes, by the C contract.
-    let buffers = || unsafe { Buffers::one(buf, count) };
     // As read(2) without bytes; rrecv asks for the state of the socket.
     if count == 0 {
         return find(socket).map(|_| 0_isize).into_c();
     }
-    read(socket, buffers, 0, 0).into_c()
+    // SAFETY: writable for `count` bytes, by the C contract.
+    unsafe {
+        match at_once::receive(socket, buf.cast(), count, 0) {
+            Some(received) => received.map(|count| count as isize).into_c(),
+            None => read_one(socket, buf, count, 0, 0),
+        }
+    }
 }
 
 /// Reads data from an rsocket into several buffers.

@@ -6,7 +6,7 @@
 use crate::export::arg;
 use crate::export::ret::IntoC;
 use crate::rsocket::table::find;
-use crate::rsocket::{Buffers, Socket, control};
+use crate::rsocket::{Buffers, Socket, at_once, control};
 use crate::types::SocketAddress;
 use base::errno::{Errno, Result};
 use libc::{c_int, c_void, iovec, msghdr, sockaddr, socklen_t};
@@ -25,6 +25,18 @@ fn send<'a>(
         }
         Err(error) => without_memory(&socket, error, flags, to(&socket)?.as_ref()),
     }
+}
+
+/// rsend, where something is in the way of sending at once.
+///
+/// # Safety
+/// `buf` is readable for `len` bytes.
+#[cold]
+#[inline(never)]
+unsafe fn send_one(fd: c_int, buf: *const c_void, len: usize, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
+    send(fd, buffers, flags, |_| Ok(None)).into_c()
 }
 
 /// As with TCP, what the socket has to say comes before EFAULT.
@@ -100,8 +112,12 @@ pub unsafe extern "C" fn rsend(
     flags: c_int,
 ) -> isize {
     // SAFETY: readable for `len` bytes, by the C contract.
-    let buffers = || unsafe { Buffers::one(buf.cast_mut(), len) };
-    send(socket, buffers, flags, |_| Ok(None)).into_c()
+    unsafe {
+        match at_once::send(socket, buf.cast(), len, flags) {
+            Some(sent) => sent.map(|count| count as isize).into_c(),
+            None => send_one(socket, buf, len, flags),
+        }
+    }
 }
 
 /// Sends data on an rsocket to an address.
@@ -224,8 +240,12 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
     // SAFETY: readable for `count` bytes, by the C contract.
-    let buffers = || unsafe { Buffers::one(buf.cast_mut(), count) };
-    send(socket, buffers, 0, |_| Ok(None)).into_c()
+    unsafe {
+        match at_once::send(socket, buf.cast(), count, 0) {
+            Some(sent) => sent.map(|count| count as isize).into_c(),
+            None => send_one(socket, buf, count, 0),
+        }
+    }
 }
 
 /// Writes data to an rsocket from several buffers.

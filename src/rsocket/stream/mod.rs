@@ -17,6 +17,7 @@
 //! | `background` | what is sent after a close or a shutdown |
 //! | `sockopt` | socket options |
 //! | `keepalive` | keep-alive |
+//! | `at_once` | sending, receiving and polling where nothing is in the way |
 //! | `transfer` | sending and receiving |
 //! | `iomap` | riomap, riounmap, riowrite |
 //! | `blocking` | calls that wait |
@@ -31,6 +32,7 @@
 
 mod accept;
 mod accept_queue;
+pub(crate) mod at_once;
 pub(crate) mod background;
 mod blocking;
 mod close;

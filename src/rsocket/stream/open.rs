@@ -3,7 +3,7 @@
 //! New streams: each is watched by the service thread from its first moment on.
 
 use super::options::StreamOptions;
-use super::state::{IdState, Phase, Stream, StreamState};
+use super::state::{IdState, Phase, STATES, Stream, StreamState};
 use crate::cm::channel::Channel;
 use crate::lane::{self, Kind};
 use crate::rsocket::owned_id::SoleId;
@@ -52,7 +52,7 @@ impl Stream {
             close_on_exec: AtomicBool::new(close_on_exec),
             id: Mutex::new(Arc::try_new(id)?),
             channel,
-            state: Mutex::new(state),
+            state: STATES.gated(state)?,
         })?;
         service::get()?.watch(fd, Arc::clone(&stream))?;
         Ok(stream)

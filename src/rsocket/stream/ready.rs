@@ -99,13 +99,16 @@ impl StreamState {
         taken
     }
 
-    fn poll(&mut self) -> c_short {
+    #[inline]
+    pub(super) fn poll(&mut self) -> c_short {
         if self.closed {
             return POLLNVAL;
         }
         self.progress();
         let events = self.readiness();
-        self.edges.note_idle(events & READ == 0, events & WRITE == 0);
+        if events & (READ | WRITE) != READ | WRITE {
+            self.edges.note_idle(events & READ == 0, events & WRITE == 0);
+        }
         events
     }
 
@@ -124,7 +127,31 @@ impl StreamState {
         }
     }
 
+    #[inline]
     fn readiness(&self) -> c_short {
+        match &self.link {
+            Some(link) if self.is_open_both_ways(link) => {
+                let has_enough = link.flow.unread() >= self.options.low_water;
+                let reads = if has_enough { READ } else { 0 };
+                reads | if link.flow.is_writable() { WRITE } else { 0 }
+            }
+            _ => self.other_readiness(),
+        }
+    }
+
+    /// Neither side has ended, nor has anything failed.
+    #[inline]
+    fn is_open_both_ways(&self, link: &Link) -> bool {
+        self.phase == Phase::Connected
+            && self.error.is_none()
+            && !self.read_shut
+            && !self.write_shut
+            && link.peer == PeerState::Open
+            && link.failure.is_none()
+    }
+
+    #[inline(never)]
+    fn other_readiness(&self) -> c_short {
         let failed = if self.error.is_some() { POLLERR } else { 0 };
         match self.phase {
             Phase::Listening if self.accept_queue.is_ready() => READ,

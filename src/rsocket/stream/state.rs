@@ -24,6 +24,7 @@ use base::counters::{count, layout};
 use base::deadline::Deadline;
 use base::errno::{Errno, Result};
 use base::fd::RawFd;
+use base::gate::{Gated, Gates};
 use base::lock::Mutex;
 use base::owner::Owner;
 use base::time::Instant;
@@ -41,6 +42,9 @@ const EVENT_TIMEOUT: Duration = Duration::from_millis(300);
 /// without a question to the network.
 const RESOLUTION_WAIT: Duration = Duration::from_millis(50);
 
+/// The states of streams that the program knows, by descriptor.
+pub(super) static STATES: Gates<StreamState> = Gates::new();
+
 /// A stream rsocket; the descriptor is the one of its event channel.
 pub(crate) struct Stream {
     /// Another one for what is still sent after a close.
@@ -53,7 +57,7 @@ pub(crate) struct Stream {
     pub(super) id: Mutex<Arc<SoleId>>,
     // Outlives the id; its end closes the descriptor.
     pub(super) channel: Arc<Channel>,
-    pub(super) state: Mutex<StreamState>,
+    pub(super) state: Gated<StreamState>,
 }
 
 /// How far a stream has come.

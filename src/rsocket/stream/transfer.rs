@@ -19,7 +19,7 @@ use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_WAITALL
 
 /// The first message of a long send is shorter, so that its transfer overlaps with the copying of
 /// the next. Below this a message more costs a device longer than the copying takes.
-const FIRST_TRANSFER: u32 = 16384;
+pub(super) const FIRST_TRANSFER: u32 = 16384;
 
 /// Nothing is taken, so that all of it has to be there at once.
 const PEEK_WHOLE: c_int = MSG_PEEK | MSG_WAITALL;
@@ -185,16 +185,22 @@ impl Stream {
 
     #[cold]
     fn put_back(&self, error: Errno) {
-        if !matches!(error, Errno::EINTR | Errno::EAGAIN | Errno::EPIPE | Errno::EBADF) {
-            self.state.lock().error.get_or_insert(error);
-        }
+        self.state.lock().put_back(error);
     }
 }
 
 impl StreamState {
+    /// The next call reports an error that came after something was sent.
+    #[cold]
+    pub(super) fn put_back(&mut self, error: Errno) {
+        if !matches!(error, Errno::EINTR | Errno::EAGAIN | Errno::EPIPE | Errno::EBADF) {
+            self.error.get_or_insert(error);
+        }
+    }
+
     /// Nothing but a lack of room keeps a send from going out at once.
     #[inline]
-    fn is_sendable(&self) -> bool {
+    pub(super) fn is_sendable(&self) -> bool {
         self.phase == Phase::Connected
             && self.error.is_none()
             && !self.write_shut
@@ -238,14 +244,14 @@ impl StreamState {
     }
 
     #[inline]
-    fn is_poll_due(&self) -> bool {
+    pub(super) fn is_poll_due(&self) -> bool {
         self.link.as_ref().is_some_and(|link| link.flow.is_poll_due())
     }
 
     /// So much has been taken from the completion queue already that it need not be polled. A
     /// caller that gets less than it wanted may take the stream for empty.
     #[inline]
-    fn has_unread(&self, bytes: usize) -> bool {
+    pub(super) fn has_unread(&self, bytes: usize) -> bool {
         let unread = self.link.as_ref().map_or(0, |link| link.flow.unread());
         bytes > 0 && unread as usize >= bytes
     }
@@ -376,7 +382,7 @@ impl Link {
 
     /// Posts bytes by way of the send buffer.
     #[inline(never)]
-    fn send_copied(&mut self, buffers: &mut Buffers<'_>, bytes: u32) -> Result<()> {
+    pub(super) fn send_copied(&mut self, buffers: &mut Buffers<'_>, bytes: u32) -> Result<()> {
         let transfer = self.flow.take_transfer(bytes, bytes);
         for (at, length) in self.endpoint.around(transfer.from, bytes) {
             let to = self.endpoint.sending(at, length);

@@ -30,6 +30,6 @@ mod waker;
 
 pub(crate) use blocking::Blocking;
 pub(crate) use poll::{check_count, poll};
-pub(crate) use poll_cache::PollCaches;
+pub(crate) use poll_cache::{ALWAYS, PollCaches};
 pub(crate) use select::{Sets, select};
 pub(crate) use set::Set;

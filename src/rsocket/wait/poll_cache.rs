@@ -33,7 +33,7 @@ use libc::{
 };
 
 /// Events that are reported even if not requested.
-pub(super) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
+pub(crate) const ALWAYS: c_short = POLLERR | POLLHUP | POLLNVAL;
 
 /// Arrays with fewer rsockets are polled one by one.
 const MANY: usize = 16;

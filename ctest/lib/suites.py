@@ -12,6 +12,7 @@ Lines of a head comment:
   needs: COMMAND…    without one of them the script does not run, and that is said loudly
   needs-set: NAME    the same for a variable that names a program which no package has
   rdma: N            at least so many queue pairs with the soft device; 2 without the line
+  heap: MEGABYTES    of the soft device, instead of 1024
   limit: SECONDS     for one run, instead of 120
 """
 import os
@@ -38,6 +39,7 @@ class Script:
         head = re.match(r"(?:#.*\n)*", path.read_text()).group(0)
         self.keys = {key: value.strip() for key, value in re.findall(r"^# ([a-z-]+): (.*)$", head, re.M)}
         self.rdma, self.limit = int(self.keys.get("rdma", 2)), int(self.keys.get("limit", LIMIT))
+        self.heap = int(self.keys.get("heap", 1024))
 
     def missing(self):
         found = [word for word in self.keys.get("needs", "").split() if not shutil.which(word)]
@@ -68,7 +70,7 @@ class Ran:
                 os.chmod(f"{work}/shared", 0o777)
                 log = Path(work) / "shared" / "log"
                 before = (f"env LD_LIBRARY_PATH={args.lib} RDMAFAKE={device} RDMAFAKE_SHARED={work}/shared/kernel "
-                          f"RDMAFAKE_LOG={log} RDMAFAKE_HEAP=1024")
+                          f"RDMAFAKE_LOG={log} RDMAFAKE_HEAP={script.heap}")
                 before += f" LD_PRELOAD={args.lib}/librspreload.so:{SOFT_DEVICE}"
             folder = Path(work) / "run"
             folder.mkdir(mode=0o777)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* System calls that a program makes by syscall(2), as libuv does: each is the function of its name.
- * rdma: 8
+ * rdma: 12
  */
 #include "common.h"
+#include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -113,7 +114,7 @@ static void readiness(void)
 
 static void processes(void)
 {
-	int fds[2], status;
+	int fds[2], status, server;
 	pid_t child;
 
 	TITLE("a fork of its own");
@@ -130,6 +131,40 @@ static void processes(void)
 	close(fds[0]);
 	SAY(recv(fds[1], buf, 1, 0));
 	close(fds[1]);
+
+	/* As vsftpd does for each client. */
+	TITLE("a child in namespaces of its own");
+	server = listener(8);
+	pair_of(server, fds);
+	child = syscall(SYS_clone, (long)(SIGCHLD | CLONE_NEWUTS | CLONE_NEWPID), NULL, NULL, NULL, NULL);
+	if (!child) {
+		struct sockaddr_in own, peer;
+		socklen_t length = sizeof own;
+		int good;
+
+		close(server);
+		dup2(fds[0], 0);
+		close(fds[0]), close(fds[1]);
+		good = getpid() == 1 && !setgid(getgid()) && read(0, buf, 6) == 6 && !getsockname(0, (void *)&own, &length) &&
+		       !getpeername(0, (void *)&peer, &length) && own.sin_addr.s_addr == peer.sin_addr.s_addr &&
+		       write(0, "child", 5) == 5 && read(0, buf, 1) == 0;
+		fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+		good = good && !bind_to(fds[0], HERE, 0) && !listen(fds[0], 1) && !readable(fds[0], 0);
+		_exit(good ? 7 : 8);
+	}
+	close(fds[0]);
+	MUST(send(fds[1], "parent", 6, 0));
+	say("%ld", read_all(fds[1], buf, 5));
+	SAY(shutdown(fds[1], SHUT_WR));
+	waitpid(child, &status, 0);
+	say("the child ended with %d", WEXITSTATUS(status));
+	SAY(waitpid(-1, NULL, WNOHANG));
+	SAY(recv(fds[1], buf, 1, 0));
+	close(fds[1]);
+	TITLE("the parent goes on");
+	pair_of(server, fds);
+	ping(fds[0], fds[1]);
+	close(fds[0]), close(fds[1]), close(server);
 
 	TITLE("no call of ours");
 	say("%d", syscall(SYS_getpid) == getpid());

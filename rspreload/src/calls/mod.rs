@@ -13,6 +13,7 @@
 //! | `select` | select |
 //! | `poll` | poll |
 //! | `stdio` | fdopen |
+//! | `clone` | clone, for a child in namespaces of its own |
 //! | `descriptor` | close, dup, fcntl, ioctl |
 //! | `copy` | sendfile, splice |
 //! | `batch` | recvmmsg, sendmmsg |
@@ -25,6 +26,7 @@
 mod ancillary;
 pub(crate) mod batch;
 pub(crate) mod carry;
+pub(crate) mod clone;
 pub(crate) mod copy;
 pub(crate) mod descriptor;
 pub(crate) mod exit;

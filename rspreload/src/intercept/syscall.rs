@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use super::{descriptor, epoll, message, poll, positioned, socket};
+use crate::calls::clone;
 use crate::sys::original;
 use core::mem::MaybeUninit;
 use libc::{c_int, c_long, c_uint, c_void, nfds_t, sigset_t, size_t, timespec};
@@ -205,6 +206,7 @@ unsafe fn of_process(number: c_long, arguments: &Arguments) -> Option<c_long> {
         libc::SYS_fork => Some(fork()),
         // With neither a stack nor a flag that takes a pointer or makes a namespace.
         libc::SYS_clone if flags == c_long::from(libc::SIGCHLD) && stack == 0 => Some(fork()),
+        libc::SYS_clone if stack == 0 => clone::clone(c_int::try_from(flags).ok()?),
         // SAFETY: no pointers.
         libc::SYS_exit_group => unsafe { descriptor::_exit(int(flags)) },
         _ => None,

@@ -95,6 +95,14 @@ pub(crate) fn in_child() {
     }
 }
 
+/// In a child that cannot use this library: its sockets are the kernel's alone. The parent ends what
+/// stands beside them.
+pub(crate) fn forget_all() {
+    for (fd, _) in all() {
+        core::mem::forget(SOCKETS.remove(fd));
+    }
+}
+
 /// Removes what stands in a table under numbers that are not open.
 pub(crate) fn forget_closed<T>(table: &Table<T>) {
     for fd in 0..highest() {

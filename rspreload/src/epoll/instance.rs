@@ -3,7 +3,8 @@
 //! An epoll instance of the program that has, or had, sockets of this library in it.
 
 use super::contents::Contents;
-use super::nesting;
+use super::nesting::Relations;
+use super::sleepers::{self, Mask};
 use crate::sys::librdmacm;
 use crate::table::descriptors;
 use alloc::vec::Vec;
@@ -28,6 +29,8 @@ pub(crate) struct Epoll {
     pub(super) rounds: AtomicU64,
     /// Threads in epoll_wait, or about to enter it.
     pub(super) waiters: AtomicUsize,
+    /// A `Mask`: threads that may have slept in it since before it was entered.
+    sleepers: AtomicU64,
 }
 
 /// By descriptor.
@@ -55,6 +58,7 @@ fn note_watched(fd: c_int) {
 
 /// In a fork's child, before anything else.
 pub(crate) fn in_child() {
+    sleepers::in_child();
     if !descriptors::is_unused() {
         descriptors::forget_closed(&EPOLLS);
     }
@@ -74,19 +78,33 @@ pub(super) fn of(fd: c_int) -> Result<Arc<Epoll>> {
     if let Some(epoll) = EPOLLS.get(fd) {
         return Ok(epoll);
     }
+    let relations = Relations::of(fd);
+    if let Some(epoll) = relations.copies.iter().find_map(|copy| EPOLLS.get(*copy)) {
+        Epoll::enter(&epoll, fd)?;
+        return Ok(epoll);
+    }
     let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let epoll = Arc::try_new(Epoll {
         number,
         contents: Mutex::default(),
         has_undecided: AtomicBool::new(false),
-        is_watched: AtomicBool::new(nesting::may_be_nested(fd)),
+        is_watched: AtomicBool::new(relations.may_be_nested),
         rsockets_filled: AtomicBool::new(false),
         rounds: AtomicU64::new(1),
         waiters: AtomicUsize::new(0),
+        sleepers: AtomicU64::new(0),
     })?;
     try_push(&mut INSTANCES.lock(), (number, Arc::downgrade(&epoll)))?;
     ANY.store(true, Ordering::Relaxed);
     Epoll::enter(&epoll, fd)?;
+    for copy in relations.copies {
+        // Without memory what is waited for by that number stays the kernel's.
+        let _ = Epoll::enter(&epoll, copy);
+    }
+    // They may poll the instance. From then on they are noted.
+    if sleepers::is_any_in_poll() {
+        epoll.contents.lock().notify();
+    }
     Ok(epoll)
 }
 
@@ -99,6 +117,7 @@ impl Epoll {
             return Err(error);
         }
         descriptors::entered(fd);
+        epoll.sleepers.fetch_or(Mask::of(fd).0, Ordering::SeqCst);
         Ok(())
     }
 
@@ -154,7 +173,19 @@ impl Epoll {
 
     /// Whether anything waits in the instance, or may wait for the instance.
     pub(super) fn has_waiters(&self) -> bool {
-        self.waiters.load(Ordering::SeqCst) > 0 || self.is_watched.load(Ordering::SeqCst)
+        self.waiters.load(Ordering::SeqCst) > 0
+            || self.is_watched.load(Ordering::SeqCst)
+            || self.sleepers.load(Ordering::SeqCst) != 0 && self.has_sleepers()
+    }
+
+    #[cold]
+    fn has_sleepers(&self) -> bool {
+        let before = Mask(self.sleepers.load(Ordering::SeqCst));
+        let now = before.still_asleep();
+        if now != before {
+            self.sleepers.fetch_and(now.0 | !before.0, Ordering::SeqCst);
+        }
+        now != Mask::default()
     }
 
     /// Something else waits for the instance from now on.

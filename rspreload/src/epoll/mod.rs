@@ -21,6 +21,7 @@
 //! | `rsocket_set` | the rsockets of one instance |
 //! | `registration` | what the program has registered |
 //! | `by_descriptor` | values by descriptor number |
+//! | `sleepers` | threads that sleep where no socket of this library is yet |
 //! | `wakeups` | the eventfd and the timer of one instance |
 //! | `nesting` | whether an instance is in another one |
 //! | `kernel` | epoll_ctl(2) |
@@ -34,5 +35,6 @@ mod nesting;
 pub(crate) mod observer;
 mod registration;
 mod rsocket_set;
+pub(crate) mod sleepers;
 mod wait;
 mod wakeups;

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 
-//! Whether an instance is in another instance of the process already. Later additions, and poll and
-//! select, are intercepted.
+//! Whether an instance is in another instance of the process already, and which other descriptors it
+//! has. Later additions and copies, and poll and select, are intercepted.
 //!
 //! # Safety
-//! readlinkat(2) and getdents64(2) into buffers on the stack.
+//! readlinkat(2) and getdents64(2) into buffers on the stack; kcmp(2) without pointers.
 #![allow(unsafe_code)]
 
+use alloc::vec::Vec;
 use base::errno::{Errno, Result};
 use base::fd::{OwnedFd, RawFd, read_all};
+use base::memory::try_push;
 use core::ffi::CStr;
 use core::fmt::{self, Arguments, Write};
 use libc::c_int;
@@ -30,12 +32,48 @@ fn is_instance(directory: RawFd, name: &CStr) -> Option<bool> {
     Some(target.get(..length)? == INSTANCE)
 }
 
-/// True also if that cannot be found out.
-pub(super) fn may_be_nested(instance: c_int) -> bool {
-    is_in_another(instance).unwrap_or(true)
+/// What an instance has to do with other descriptors of the process.
+pub(super) struct Relations {
+    /// Also if that cannot be found out.
+    pub(super) may_be_nested: bool,
+    /// Other descriptors of the instance.
+    pub(super) copies: Vec<c_int>,
 }
 
-fn is_in_another(instance: c_int) -> Result<bool> {
+impl Relations {
+    pub(super) fn of(instance: c_int) -> Relations {
+        let mut relations = Relations { may_be_nested: false, copies: Vec::new() };
+        if relations.look_up(instance).is_err() {
+            relations.may_be_nested = true;
+        }
+        relations
+    }
+
+    fn look_up(&mut self, instance: c_int) -> Result<()> {
+        for_each_instance(|directory, name| {
+            let other = name.to_str().ok().and_then(|name| name.parse().ok());
+            match other.filter(|other| *other != instance) {
+                Some(other) if is_same(instance, other) => try_push(&mut self.copies, other)?,
+                _ if self.may_be_nested => {}
+                _ => self.may_be_nested = has_instance(directory, name, instance)?,
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Whether two descriptors are of one open file. Where the kernel does not say, they are not.
+fn is_same(one: c_int, other: c_int) -> bool {
+    const KCMP_FILE: c_int = 0;
+    // SAFETY: no pointers.
+    unsafe {
+        let process = libc::getpid();
+        libc::syscall(libc::SYS_kcmp, process, process, KCMP_FILE, one, other) == 0
+    }
+}
+
+/// Calls with the folder of descriptors and the name of each that is an instance.
+fn for_each_instance(mut work: impl FnMut(RawFd, &CStr) -> Result<()>) -> Result<()> {
     let directory = OwnedFd::open(DESCRIPTORS, libc::O_RDONLY | libc::O_DIRECTORY)?;
     let fd = directory.as_raw_fd();
     let mut entries = [0_u64; 128];
@@ -47,7 +85,7 @@ fn is_in_another(instance: c_int) -> Result<bool> {
         };
         let length = usize::try_from(length).map_err(|_| Errno::last())?;
         if length == 0 {
-            return Ok(false);
+            return Ok(());
         }
         // SAFETY: bytes of the buffer.
         let mut rest = unsafe {
@@ -57,8 +95,8 @@ fn is_in_another(instance: c_int) -> Result<bool> {
             )
         };
         while let Some((name, left)) = first_entry(rest) {
-            if is_instance(fd, name) == Some(true) && has_instance(fd, name, instance)? {
-                return Ok(true);
+            if is_instance(fd, name) == Some(true) {
+                work(fd, name)?;
             }
             rest = left;
         }

@@ -9,7 +9,7 @@
 use super::poll::deadline as deadline_of;
 use crate::carrier::claim::claim;
 use crate::epoll::instance::{EPOLLS, note_polled};
-use crate::epoll::{control, kernel};
+use crate::epoll::{control, kernel, sleepers};
 use crate::sys::errno::answer;
 use crate::sys::{guard, original};
 use crate::table::descriptors::{self, SOCKETS};
@@ -63,7 +63,8 @@ unsafe fn wait_on(
 }
 
 /// The call is libc's, as long as the instance has no socket of this library. One may be added
-/// while it waits: then the entries of this library are not the program's events, and it waits on.
+/// while it waits, which wakes it: the entries of this library are not the program's events, and it
+/// waits on.
 unsafe fn wait_plainly(
     instance: c_int,
     events: *mut epoll_event,
@@ -73,7 +74,14 @@ unsafe fn wait_plainly(
     plainly: impl FnOnce() -> c_int,
 ) -> c_int {
     let deadline = deadline();
+    let asleep = sleepers::in_instance(instance);
+    // It may have been added just now, by a thread that did not see this one.
+    // SAFETY: the caller's.
+    if let Some(found) = unsafe { wait_on(instance, events, count, || deadline, mask) } {
+        return found;
+    }
     let found = plainly();
+    drop(asleep);
     let Some(length) = usize::try_from(found).ok().filter(|found| *found > 0) else { return found };
     if EPOLLS.get(instance).is_none() || guard::is_inside() {
         return found;

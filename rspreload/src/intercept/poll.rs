@@ -7,12 +7,19 @@
 #![allow(unsafe_code)]
 
 use crate::calls::{poll, select};
+use crate::epoll::sleepers::{self, Asleep};
 use crate::sys::errno::{answer, fail};
 use crate::sys::{guard, original};
 use crate::table::descriptors;
 use base::deadline::{Deadline, Timeout};
 use base::errno::{Errno, Result};
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, suseconds_t, time_t, timespec, timeval};
+
+/// The thread may sleep on what is an instance, and is counted before the array is looked through.
+unsafe fn asleep(fds: *const pollfd, count: nfds_t) -> Asleep {
+    // SAFETY: the caller's.
+    sleepers::in_poll(if fds.is_null() || count == 0 { 0 } else { unsafe { (*fds).fd } })
+}
 
 /// The caller's array; None if the call is libc's.
 unsafe fn entries<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd]> {
@@ -28,6 +35,7 @@ unsafe fn entries<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd
 pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        let _asleep = asleep(fds, count);
         if descriptors::is_unused() {
             return original::poll(fds, count, timeout);
         }
@@ -57,6 +65,7 @@ pub(crate) unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        let _asleep = asleep(fds, count);
         if descriptors::is_unused() {
             return original::ppoll(fds, count, timeout, mask);
         }
@@ -93,6 +102,7 @@ pub(crate) unsafe extern "C" fn select(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        let _asleep = sleepers::in_poll(count);
         if descriptors::is_unused() {
             return original::select(count, read, write, except, timeout);
         }
@@ -135,6 +145,7 @@ pub(crate) unsafe extern "C" fn pselect(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
+        let _asleep = sleepers::in_poll(count);
         if descriptors::is_unused() {
             return original::pselect(count, read, write, except, timeout, mask);
         }

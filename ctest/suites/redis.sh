@@ -15,6 +15,13 @@ try few bench -n 2000 -c 4 -t set,get
 try many bench -n 2000 -c 40 -t set,lpush
 try pipelined bench -n 5000 -c 4 -P 16 -t set,get
 try large bench -n 200 -c 2 -d 200000 -t set,get
+timeout 60 $RUN redis-cli -h "$ADDRESS" -p 6390 subscribe word >told &
+subscriber=$!
+try subscribed until_is "word 1" sh -c "$RUN redis-cli -h $ADDRESS -p 6390 pubsub numsub word | xargs"
+publish() { for i in 1 2 3 4 5 6 7 8 9 10; do timeout 10 $RUN redis-cli -h "$ADDRESS" -p 6390 publish word "number $i" || return 1; done; }
+try publish publish
+try published until_is 10 grep -c "number" told
+kill $subscriber
 $RUN redis-server --bind "$ADDRESS" --port 6391 --save "" --protected-mode no --dir "$PWD/second" --replicaof "$ADDRESS" 6390 >second.log 2>&1 &
 second=$!
 try replica until_is PONG cli 6391 ping

@@ -85,13 +85,16 @@ static void by_poll(void)
 	int client = fresh(SOCK_NONBLOCK), error = -1;
 	struct pollfd one = { client, POLLOUT | POLLIN, 0 };
 
-	TITLE("poll");
+	TITLE("poll, and the name while it waits");
 	SAY(connect_to(client, HERE, port));
+	int own = port_of(client);
+
 	SAY(poll(&one, 1, 5000));
 	waited(0.39, 1.4);
 	say("[%s]", events(one.revents));
 	getsockopt(client, SOL_SOCKET, SO_ERROR, &error, &(socklen_t){ sizeof error });
 	say("SO_ERROR %d", error);
+	say("the port stays: %d", port_of(client) == own);
 	used(client);
 }
 

@@ -15,9 +15,9 @@ for part in socket/test_tcp socket/test_udp socket/test_basicsocket socket/test_
 	timeout 60 $RUN ruby -I"$test/lib" -I"$test/../tool/lib" "$RUBY_TESTS" -v "$where" >tests 2>&1
 	# A test whose name is in the list of failures has failed.
 	awk -v part="$part" '
-		/^ *\[ *[0-9]+\/[0-9]+\] / { sub(/^ *\[ *[0-9]+\/[0-9]+\] /, ""); seen[$1] = 1; next }
+		/^ *\[ *[0-9]+\/[0-9]+\] / { sub(/^ *\[ *[0-9]+\/[0-9]+\] /, ""); sub(/#<.*/, ""); seen[$1] = 1; next }
 		/^ *[0-9]+\) (Failure|Error|Skipped):/ { kind = $2; getline; name = $1; sub(/:$/, "", name); how[name] = kind }
-		END { for (name in seen) if (how[name] !~ /Skipped/) print "result " part "/" name, (name in how) ? "failed" : "ok" }' tests
+		END { for (name in seen) if (how[name] !~ /Skipped/) print "result " part "/" name, how[name] ? "failed" : "ok" }' tests
 	grep -E -A 6 "^ *[0-9]+\) (Failure|Error):" tests >&2
 done
 exit 0

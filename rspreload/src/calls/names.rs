@@ -101,6 +101,7 @@ pub(crate) unsafe fn getsockname(
     if let Some(socket) = SOCKETS.get(fd) {
         // A program that asks for its port publishes it, and others will send to it.
         datagram::expect(&socket, fd);
+        preserve_errno(|| pending::note_name(&socket));
     }
     // SAFETY: the caller's.
     unsafe {

@@ -135,6 +135,16 @@ pub(super) fn drive_to(socket: &Arc<Socket>, fallback: Fallback) {
     }
 }
 
+/// The program asks for the name of its end: it stays if TCP carries the connection in the end.
+pub(crate) fn note_name(socket: &Socket) {
+    if let (Mode::Connecting, Some(rsocket)) = (socket.mode(), socket.rsocket()) {
+        // SAFETY: room that `asked` gives.
+        let own =
+            Address::asked(|raw, room| unsafe { librdmacm::rgetsockname(rsocket, raw, room) });
+        socket.state.lock().name_told = own.map(|own| own.in_family(socket.family));
+    }
+}
+
 /// The next connection to that host goes by TCP at once.
 fn note_silence(state: &SocketState) {
     if let Some(peer) = &state.destination {
@@ -193,7 +203,8 @@ fn fall_back(socket: &Arc<Socket>, error: Errno, reason: Reason, fallback: Fallb
             }
             (false, Fallback::Begin, Some(target)) => {
                 // Under the lock the number cannot be closed and become another socket's.
-                let begun = state.fds.first().map(|fd| begin_by_kernel(*fd, &target));
+                let own = state.name_told.take();
+                let begun = state.fds.first().map(|fd| begin_by_kernel(*fd, own, &target));
                 match begun {
                     Some(Ok(()) | Err(Errno::EINPROGRESS)) | None => Mode::Plain,
                     Some(Err(error)) => {
@@ -221,9 +232,13 @@ fn fall_back(socket: &Arc<Socket>, error: Errno, reason: Reason, fallback: Fallb
 }
 
 /// connect(2) that does not wait, whatever the descriptor's flags are.
-fn begin_by_kernel(fd: c_int, target: &Address) -> Result<()> {
-    // SAFETY: no pointers; an address in C's form.
+fn begin_by_kernel(fd: c_int, own: Option<Address>, target: &Address) -> Result<()> {
+    // SAFETY: no pointers; addresses in C's form.
     unsafe {
+        if let Some(own) = own {
+            // Where it is bound already, or another socket has the port, the name changes.
+            own.with_raw(|raw, length| original::bind(fd, raw, length));
+        }
         let flags = original::fcntl(fd, libc::F_GETFL, 0);
         let blocks = flags & O_NONBLOCK == 0;
         if blocks {

@@ -114,6 +114,8 @@ pub(crate) struct SocketState {
     pub(crate) backlog: c_int,
     /// The program has bound the kernel's socket.
     pub(crate) bound: bool,
+    /// What getsockname has said of a connection that is not established.
+    pub(crate) name_told: Option<Address>,
     /// The connection is established, and no call of connect has reported that yet.
     pub(crate) unreported: bool,
     /// The program has given its connection up: the rsocket says how it ended, and the next connect, bind

@@ -135,6 +135,9 @@ fn relay(socket: &Socket, rsocket: c_int, unix: c_int, flows: [Flow; 2], observe
         }
         let [of_rsocket, of_unix] = fds.map(|polled| polled.revents);
         let mut alive = true;
+        // What was read just now is written at once, and mostly taken.
+        let mut writes_unix = of_unix & (POLLOUT | POLLERR) != 0;
+        let mut writes_rsocket = of_rsocket & (POLLOUT | POLLERR) != 0;
         if of_rsocket != 0 && inward.is_empty() && !inward.ended {
             alive &= inward.fill(|to, length| {
                 // SAFETY: room of that length.
@@ -142,6 +145,7 @@ fn relay(socket: &Socket, rsocket: c_int, unix: c_int, flows: [Flow; 2], observe
                 socket.count(Direction::In, true, count);
                 count
             });
+            writes_unix = true;
             if inward.ended {
                 // SAFETY: no pointers.
                 unsafe { original::shutdown(unix, SHUT_WR) };
@@ -151,6 +155,7 @@ fn relay(socket: &Socket, rsocket: c_int, unix: c_int, flows: [Flow; 2], observe
             // SAFETY: room of that length.
             alive &= outward
                 .fill(|to, length| unsafe { original::recv(unix, to, length, MSG_DONTWAIT) });
+            writes_rsocket = true;
             if outward.ended && of_unix & (POLLHUP | POLLERR) == 0 {
                 // SAFETY: no pointers. The other end was shut down, not closed.
                 unsafe { librdmacm::rshutdown(rsocket, SHUT_WR) };
@@ -159,13 +164,13 @@ fn relay(socket: &Socket, rsocket: c_int, unix: c_int, flows: [Flow; 2], observe
                 (observer.flushed)(unix);
             }
         }
-        if of_unix & (POLLOUT | POLLERR) != 0 && !inward.is_empty() {
+        if writes_unix && !inward.is_empty() {
             alive &= inward.drain(|from, length| {
                 // SAFETY: live bytes.
                 unsafe { original::send(unix, from, length, MSG_DONTWAIT | MSG_NOSIGNAL) }
             });
         }
-        if of_rsocket & (POLLOUT | POLLERR) != 0 && !outward.is_empty() {
+        if writes_rsocket && !outward.is_empty() {
             alive &= outward.drain(|from, length| {
                 // SAFETY: live bytes.
                 let count =

@@ -16,9 +16,13 @@ use base::errno::{Errno, Result};
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, suseconds_t, time_t, timespec, timeval};
 
 /// The thread may sleep on what is an instance, and is counted before the array is looked through.
-unsafe fn asleep(fds: *const pollfd, count: nfds_t) -> Asleep {
+/// `zero`: it does not sleep.
+unsafe fn asleep(fds: *const pollfd, count: nfds_t, zero: bool) -> Option<Asleep> {
+    if zero || fds.is_null() || count == 0 {
+        return None;
+    }
     // SAFETY: the caller's.
-    sleepers::in_poll(if fds.is_null() || count == 0 { 0 } else { unsafe { (*fds).fd } })
+    Some(sleepers::in_poll(unsafe { (*fds).fd }))
 }
 
 /// The caller's array; None if the call is libc's.
@@ -35,7 +39,7 @@ unsafe fn entries<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd
 pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let _asleep = asleep(fds, count);
+        let _asleep = asleep(fds, count, timeout == 0);
         if descriptors::is_unused() {
             return original::poll(fds, count, timeout);
         }
@@ -65,7 +69,7 @@ pub(crate) unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let _asleep = asleep(fds, count);
+        let _asleep = asleep(fds, count, false);
         if descriptors::is_unused() {
             return original::ppoll(fds, count, timeout, mask);
         }

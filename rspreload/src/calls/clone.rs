@@ -30,7 +30,8 @@ const NAMESPACES: c_int = libc::CLONE_NEWNS
 /// clone with these flags and without a stack; None if the call is the kernel's.
 pub(crate) fn clone(flags: c_int) -> Option<c_long> {
     let is_like_fork = flags & !NAMESPACES == SIGCHLD && flags & NAMESPACES != 0;
-    if !is_like_fork || descriptors::is_unused() || guard::is_inside() || !process::is_own_memory() {
+    if !is_like_fork || descriptors::is_unused() || guard::is_inside() || !process::is_own_memory()
+    {
         return None;
     }
     for (fd, _) in descriptors::all() {

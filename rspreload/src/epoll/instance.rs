@@ -41,10 +41,16 @@ static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 /// Whether there ever was one.
 static ANY: AtomicBool = AtomicBool::new(false);
 
+/// Whether there ever was one: without, no descriptor needs a look-up.
+#[inline]
+pub(crate) fn is_any() -> bool {
+    ANY.load(Ordering::Relaxed)
+}
+
 /// A descriptor is polled, or added to an instance: it may be an instance itself.
 #[inline]
 pub(crate) fn note_polled(fd: c_int) {
-    if ANY.load(Ordering::Relaxed) {
+    if is_any() {
         note_watched(fd);
     }
 }

@@ -8,12 +8,13 @@
 
 use super::poll::deadline as deadline_of;
 use crate::carrier::claim::claim;
-use crate::epoll::instance::{EPOLLS, note_polled};
+use crate::epoll::instance::{EPOLLS, Epoll, is_any, note_polled};
 use crate::epoll::{control, kernel, sleepers};
 use crate::sys::errno::answer;
 use crate::sys::{guard, original};
 use crate::table::descriptors::{self, SOCKETS};
 use crate::table::socket::Mode;
+use base::arc::Arc;
 use base::deadline::{Deadline, Timeout};
 use base::errno::Result;
 use libc::{c_int, epoll_event, sigset_t, timespec};
@@ -42,6 +43,10 @@ pub(crate) unsafe extern "C" fn epoll_ctl(
     unsafe { original::epoll_ctl(instance, operation, fd, event) }
 }
 
+fn instance_of(fd: c_int) -> Option<Arc<Epoll>> {
+    if is_any() { EPOLLS.get(fd) } else { None }
+}
+
 /// Waits in an instance that has sockets of this library; None if the call is libc's. An array
 /// without room for an event is reported by libc, too.
 unsafe fn wait_on(
@@ -51,7 +56,7 @@ unsafe fn wait_on(
     deadline: impl FnOnce() -> Result<Deadline>,
     mask: *const sigset_t,
 ) -> Option<c_int> {
-    let epoll = EPOLLS.get(instance)?;
+    let epoll = instance_of(instance)?;
     let count = usize::try_from(count).ok().filter(|count| *count > 0)?;
     if guard::is_inside() || events.is_null() {
         return None;
@@ -82,17 +87,27 @@ unsafe fn wait_plainly(
     }
     let found = plainly();
     drop(asleep);
-    let Some(length) = usize::try_from(found).ok().filter(|found| *found > 0) else { return found };
-    if EPOLLS.get(instance).is_none() || guard::is_inside() {
-        return found;
+    // SAFETY: the caller's.
+    unsafe { own_events_left_out(instance, events, found) }
+        .or_else(|| unsafe { wait_on(instance, events, count, || deadline, mask) })
+        .unwrap_or(0)
+}
+
+/// What libc has found, without the entries of this library; None if nothing else was found.
+unsafe fn own_events_left_out(
+    instance: c_int,
+    events: *mut epoll_event,
+    found: c_int,
+) -> Option<c_int> {
+    let Some(length) = usize::try_from(found).ok().filter(|found| *found > 0) else {
+        return Some(found);
+    };
+    if instance_of(instance).is_none() || guard::is_inside() {
+        return Some(found);
     }
     // SAFETY: libc has filled them.
     let kept = kernel::keep_foreign(unsafe { core::slice::from_raw_parts_mut(events, length) });
-    if kept > 0 {
-        return kept as c_int;
-    }
-    // SAFETY: the caller's.
-    unsafe { wait_on(instance, events, count, || deadline, mask) }.unwrap_or(0)
+    (kept > 0).then_some(kept as c_int)
 }
 
 #[unsafe(no_mangle)]
@@ -131,6 +146,9 @@ unsafe fn epoll_known(
         let deadline = || Ok(Timeout::from_millis(timeout).begin());
         wait_on(instance, events, count, deadline, mask).unwrap_or_else(|| {
             let plainly = || original::epoll_pwait(instance, events, count, timeout, mask);
+            if timeout == 0 {
+                return own_events_left_out(instance, events, plainly()).unwrap_or(0);
+            }
             wait_plainly(instance, events, count, deadline, mask, plainly)
         })
     }

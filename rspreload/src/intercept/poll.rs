@@ -16,13 +16,9 @@ use base::errno::{Errno, Result};
 use libc::{c_int, fd_set, nfds_t, pollfd, sigset_t, suseconds_t, time_t, timespec, timeval};
 
 /// The thread may sleep on what is an instance, and is counted before the array is looked through.
-/// `zero`: it does not sleep.
-unsafe fn asleep(fds: *const pollfd, count: nfds_t, zero: bool) -> Option<Asleep> {
-    if zero || fds.is_null() || count == 0 {
-        return None;
-    }
+unsafe fn asleep(fds: *const pollfd, count: nfds_t) -> Option<Asleep> {
     // SAFETY: the caller's.
-    Some(sleepers::in_poll(unsafe { (*fds).fd }))
+    (!fds.is_null() && count > 0).then(|| sleepers::in_poll(unsafe { (*fds).fd }))
 }
 
 /// The caller's array; None if the call is libc's.
@@ -39,7 +35,21 @@ unsafe fn entries<'a>(fds: *mut pollfd, count: nfds_t) -> Option<&'a mut [pollfd
 pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let _asleep = asleep(fds, count, timeout == 0);
+        if timeout != 0 {
+            return poll_asleep(fds, count, timeout);
+        }
+        if descriptors::is_unused() {
+            return original::poll(fds, count, timeout);
+        }
+        poll_known(fds, count, timeout)
+    }
+}
+
+#[inline(never)]
+unsafe fn poll_asleep(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
+        let _asleep = asleep(fds, count);
         if descriptors::is_unused() {
             return original::poll(fds, count, timeout);
         }
@@ -69,7 +79,7 @@ pub(crate) unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let _asleep = asleep(fds, count, false);
+        let _asleep = asleep(fds, count);
         if descriptors::is_unused() {
             return original::ppoll(fds, count, timeout, mask);
         }
@@ -106,11 +116,26 @@ pub(crate) unsafe extern "C" fn select(
 ) -> c_int {
     // SAFETY: the caller's.
     unsafe {
-        let _asleep = sleepers::in_poll(count);
+        if timeout.as_ref().is_none_or(|time| time.tv_sec != 0 || time.tv_usec != 0) {
+            return select_asleep(count, [read, write, except], timeout);
+        }
         if descriptors::is_unused() {
             return original::select(count, read, write, except, timeout);
         }
         select_known(count, [read, write, except], timeout)
+    }
+}
+
+#[inline(never)]
+unsafe fn select_asleep(count: c_int, sets: [*mut fd_set; 3], timeout: *mut timeval) -> c_int {
+    let _asleep = sleepers::in_poll(count);
+    // SAFETY: the caller's.
+    unsafe {
+        if descriptors::is_unused() {
+            let [read, write, except] = sets;
+            return original::select(count, read, write, except, timeout);
+        }
+        select_known(count, sets, timeout)
     }
 }
 

@@ -8,7 +8,13 @@
 enum { WORKERS = 5, CONNECTIONS = 128 };
 
 static int first_port;
-static int listeners[PORTS] = { -1, -1, -1, -1 };
+
+/* The number of a socket that is gone may come again at once: the version tells them apart. */
+struct door {
+	int fd, version;
+};
+
+static struct door doors[PORTS] = { { -1, 0 }, { -1, 0 }, { -1, 0 }, { -1, 0 } };
 static pthread_mutex_t reopening = PTHREAD_MUTEX_INITIALIZER;
 static figure serving;
 
@@ -30,35 +36,40 @@ static inline int open_port(int kind)
 	return -1;
 }
 
-/* A port whose socket is `old` no more, because the device went: the new one, once that is possible. */
-static inline int reopen(int kind, int old)
+/* The socket of a port: another than `old`, of which the device went, once that is possible. */
+static inline struct door reopen(int kind, struct door old)
 {
+	struct door *door = &doors[kind];
+
 	pthread_mutex_lock(&reopening);
-	if (listeners[kind] == old && old >= 0) {
-		TIMED(rclose(old));
-		listeners[kind] = -1;
+	if (door->fd >= 0 && door->version == old.version) {
+		TIMED(rclose(door->fd));
+		door->fd = -1;
 	}
-	for (int tries = 0; listeners[kind] < 0 && !stopping(); tries++) {
-		listeners[kind] = open_port(kind);
-		if (listeners[kind] < 0) {
+	for (int tries = 0; door->fd < 0 && !stopping(); tries++) {
+		door->fd = open_port(kind);
+		door->version++;
+		if (door->fd < 0) {
 			if (tries % 50 == 49)
 				note("port %d cannot be opened: %s", kind, errno_name(errno));
 			usleep(100000);
 		}
 	}
-	int fd = listeners[kind];
+	struct door now_open = *door;
 	pthread_mutex_unlock(&reopening);
-	return fd;
+	return now_open;
 }
 
 /* A connection, or -1 when there is none now. */
-static inline int accepts(int kind, int *listener)
+static const struct door NONE = { -1, -1 };
+
+static inline int accepts(int kind, struct door *listener)
 {
 	struct sockaddr_in from;
 	socklen_t size = sizeof from;
 	uint64_t then = page->generation;
 	/* Without a limit: it waits for a client. */
-	int fd = percent(50) ? raccept(*listener, NULL, NULL) : raccept(*listener, (struct sockaddr *)&from, &size);
+	int fd = percent(50) ? raccept(listener->fd, NULL, NULL) : raccept(listener->fd, (struct sockaddr *)&from, &size);
 
 	if (fd >= 0)
 		return fd;
@@ -76,7 +87,7 @@ static inline void *worker(void *arg)
 {
 	chance = mix((uintptr_t)arg + 1000);
 	buffers();
-	int listener = reopen(BLOCKING, -2);
+	struct door listener = reopen(BLOCKING, NONE);
 
 	while (!stopping()) {
 		int fd = accepts(BLOCKING, &listener);
@@ -158,9 +169,10 @@ static inline void *set_loop(void *arg)
 	(void)arg;
 	chance = 2001;
 	buffers();
-	int set = TIMED(repoll_create(0)), listener = reopen(IN_SET, -2), fd;
+	struct door listener = reopen(IN_SET, NONE);
+	int set = TIMED(repoll_create(0)), fd;
 
-	into_set(set, EPOLL_CTL_ADD, listener, EPOLLIN, NULL);
+	into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
 	while (!stopping()) {
 		int n = TIMED(repoll_wait(set, events, 16, 500));
 
@@ -171,7 +183,7 @@ static inline void *set_loop(void *arg)
 					into_set(set, EPOLL_CTL_MOD, t->fd, wanted(t), t);
 				continue;
 			}
-			int before = listener;
+			int before = listener.version;
 			for (;;) {
 				t = free_talk(all);
 				fd = accepts(IN_SET, &listener);
@@ -186,8 +198,8 @@ static inline void *set_loop(void *arg)
 				t->edge = (int)below(3), t->wants_in = 1;
 				into_set(set, EPOLL_CTL_ADD, fd, wanted(t), t);
 			}
-			if (listener != before && listener >= 0)
-				into_set(set, EPOLL_CTL_ADD, listener, EPOLLIN, NULL);
+			if (listener.version != before && listener.fd >= 0)
+				into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
 		}
 		idle_ones(all);
 	}
@@ -210,12 +222,12 @@ static inline void *poll_loop(void *arg)
 	(void)arg;
 	chance = 2002;
 	buffers();
-	int listener = reopen(IN_POLL, -2);
+	struct door listener = reopen(IN_POLL, NONE);
 
 	while (!stopping()) {
 		int n = 1;
 
-		polls[0] = (struct pollfd){ listener, POLLIN, 0 };
+		polls[0] = (struct pollfd){ listener.fd, POLLIN, 0 };
 		for (int i = 0; i < CONNECTIONS; i++) {
 			if (!all[i].in_use)
 				continue;
@@ -246,23 +258,23 @@ static inline void *poll_loop(void *arg)
 static inline void *echo(void *arg)
 {
 	static unsigned char in[65536];
-	int fd = reopen(DATAGRAMS, -2);
+	struct door door = reopen(DATAGRAMS, NONE);
 
 	(void)arg;
 	while (!stopping()) {
-		struct pollfd poll = { fd, POLLIN, 0 };
+		struct pollfd poll = { door.fd, POLLIN, 0 };
 		uint64_t then = page->generation;
 		struct sockaddr_in from;
 		socklen_t size = sizeof from;
 
 		TIMED(rpoll(&poll, 1, 500));
-		ssize_t n = TIMED(rrecvfrom(fd, in, sizeof in, 0, (struct sockaddr *)&from, &size));
+		ssize_t n = TIMED(rrecvfrom(door.fd, in, sizeof in, 0, (struct sockaddr *)&from, &size));
 		/* The sender may be gone: that is its own affair. */
 		if (n >= 0)
-			TIMED(rsendto(fd, in, n, 0, (struct sockaddr *)&from, size));
+			TIMED(rsendto(door.fd, in, n, 0, (struct sockaddr *)&from, size));
 		else if (!stopping() && (errno == ENODEV || errno == EBADF)) {
 			failed(!calm_since(then), errno, "rrecvfrom", 0, "");
-			fd = reopen(DATAGRAMS, fd);
+			door = reopen(DATAGRAMS, door);
 		}
 	}
 	leave_slot();
@@ -297,8 +309,8 @@ static inline void end_server(void)
 	/* Those that wait for a client hear of it. */
 	pthread_mutex_lock(&reopening);
 	for (int i = 0; i < PORTS; i++)
-		if (listeners[i] >= 0)
-			TIMED(rclose(listeners[i]));
+		if (doors[i].fd >= 0)
+			TIMED(rclose(doors[i].fd));
 	pthread_mutex_unlock(&reopening);
 	for (int i = 0; i < WORKERS + 3; i++)
 		pthread_join(server_threads[i], NULL);

@@ -47,7 +47,7 @@ static void figures(void)
 {
 	struct rdmafake_live live = { 0 };
 
-	page->ready = listeners[0] >= 0 && listeners[1] >= 0 && listeners[2] >= 0 && listeners[3] >= 0;
+	page->ready = doors[0].fd >= 0 && doors[1].fd >= 0 && doors[2].fd >= 0 && doors[3].fd >= 0;
 	page->busy = serving + rounds_running;
 	page->heap = mallinfo2().uordblks;
 	if (!on_soft_device())

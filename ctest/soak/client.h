@@ -25,9 +25,6 @@ static inline void options(int fd)
 	for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++)
 		if (percent(25) && TIMED(rsetsockopt(fd, all[i].level, all[i].name, &all[i].values[below(4)], sizeof(int))))
 			failed(0, errno, "rsetsockopt", i, "");
-	/* An event that a rule drops never comes. */
-	if (is_rough)
-		limit_waits(fd);
 }
 
 /* 0, or the errno. */
@@ -36,6 +33,9 @@ static inline int connects(int fd, const struct sockaddr_in *to, int way)
 	int error = 0;
 	socklen_t size = sizeof error;
 
+	/* An event that a rule drops never comes. */
+	if (is_rough)
+		limit_waits(fd);
 	if (percent(50)) {
 		while (TIMED(rconnect(fd, (const struct sockaddr *)to, sizeof *to)))
 			if (errno != EINTR)

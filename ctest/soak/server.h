@@ -36,7 +36,8 @@ static inline int open_port(int kind)
 	return -1;
 }
 
-/* The socket of a port: another than `old`, of which the device went, once that is possible. */
+/* The socket of a port: another than `old`, of which the device went; none as long as there is no device. Whoever
+ * has connections goes on with them meanwhile: the device waits for their end. */
 static inline struct door reopen(int kind, struct door old)
 {
 	struct door *door = &doors[kind];
@@ -46,14 +47,9 @@ static inline struct door reopen(int kind, struct door old)
 		TIMED(rclose(door->fd));
 		door->fd = -1;
 	}
-	for (int tries = 0; door->fd < 0 && !stopping(); tries++) {
+	if (door->fd < 0 && !stopping()) {
 		door->fd = open_port(kind);
 		door->version++;
-		if (door->fd < 0) {
-			if (tries % 50 == 49)
-				note("port %d cannot be opened: %s", kind, errno_name(errno));
-			usleep(100000);
-		}
 	}
 	struct door now_open = *door;
 	pthread_mutex_unlock(&reopening);
@@ -90,6 +86,11 @@ static inline void *worker(void *arg)
 	struct door listener = reopen(BLOCKING, NONE);
 
 	while (!stopping()) {
+		if (listener.fd < 0) {
+			usleep(100000);
+			listener = reopen(BLOCKING, listener);
+			continue;
+		}
 		int fd = accepts(BLOCKING, &listener);
 		struct talk t;
 
@@ -172,9 +173,10 @@ static inline void *set_loop(void *arg)
 	struct door listener = reopen(IN_SET, NONE);
 	int set = TIMED(repoll_create(0)), fd;
 
-	into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
+	if (listener.fd >= 0)
+		into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
 	while (!stopping()) {
-		int n = TIMED(repoll_wait(set, events, 16, 500));
+		int n = TIMED(repoll_wait(set, events, 16, listener.fd < 0 ? 100 : 500)), before = listener.version;
 
 		for (int i = 0; i < n; i++) {
 			if ((t = events[i].data.ptr)) {
@@ -183,8 +185,7 @@ static inline void *set_loop(void *arg)
 					into_set(set, EPOLL_CTL_MOD, t->fd, wanted(t), t);
 				continue;
 			}
-			int before = listener.version;
-			for (;;) {
+			while (listener.fd >= 0) {
 				t = free_talk(all);
 				fd = accepts(IN_SET, &listener);
 				if (fd < 0)
@@ -198,9 +199,11 @@ static inline void *set_loop(void *arg)
 				t->edge = (int)below(3), t->wants_in = 1;
 				into_set(set, EPOLL_CTL_ADD, fd, wanted(t), t);
 			}
-			if (listener.version != before && listener.fd >= 0)
-				into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
 		}
+		if (listener.fd < 0)
+			listener = reopen(IN_SET, listener);
+		if (listener.version != before && listener.fd >= 0)
+			into_set(set, EPOLL_CTL_ADD, listener.fd, EPOLLIN, NULL);
 		idle_ones(all);
 	}
 	for (int i = 0; i < CONNECTIONS; i++)
@@ -227,6 +230,8 @@ static inline void *poll_loop(void *arg)
 	while (!stopping()) {
 		int n = 1;
 
+		if (listener.fd < 0)
+			listener = reopen(IN_POLL, listener);
 		polls[0] = (struct pollfd){ listener.fd, POLLIN, 0 };
 		for (int i = 0; i < CONNECTIONS; i++) {
 			if (!all[i].in_use)
@@ -235,11 +240,11 @@ static inline void *poll_loop(void *arg)
 			polls[n++] = (struct pollfd){ all[i].fd, (all[i].wants_in ? POLLIN : 0) |
 							       (all[i].wants_out ? POLLOUT : 0), 0 };
 		}
-		TIMED(rpoll(polls, n, 500));
+		TIMED(rpoll(polls, n, listener.fd < 0 ? 100 : 500));
 		for (int i = 1; i < n; i++)
 			if (polls[i].revents)
 				advance(of[i]);
-		while (polls[0].revents && (t = free_talk(all)) && (fd = accepts(IN_POLL, &listener)) >= 0) {
+		while (polls[0].revents && listener.fd >= 0 && (t = free_talk(all)) && (fd = accepts(IN_POLL, &listener)) >= 0) {
 			serving++;
 			begin(t, fd, 1);
 			t->wants_in = 1;
@@ -262,6 +267,11 @@ static inline void *echo(void *arg)
 
 	(void)arg;
 	while (!stopping()) {
+		if (door.fd < 0) {
+			usleep(100000);
+			door = reopen(DATAGRAMS, door);
+			continue;
+		}
 		struct pollfd poll = { door.fd, POLLIN, 0 };
 		uint64_t then = page->generation;
 		struct sockaddr_in from;

@@ -9,10 +9,8 @@
 use crate::cm::channel::Channel;
 use crate::cm::id::{self, Id};
 use crate::types::{RDMA_PS_TCP, RDMA_PS_UDP, SocketAddress};
-use base::arc::{Arc, Weak};
+use base::arc::Arc;
 use base::errno::Result;
-use base::lock::Mutex;
-use base::per_process::PerProcess;
 use core::ops::Deref;
 use rdma_sys::ibv_qp_type;
 
@@ -31,24 +29,8 @@ impl SoleId {
         id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_TCP, kind).map(SoleId)
     }
 
-    /// A new id for datagrams, which is only to name a device: its events are never read. All such
-    /// ids share an event channel, which lives as long as one of them.
-    pub(crate) fn for_device() -> Result<(SoleId, Arc<Channel>)> {
-        static SHARED: PerProcess<Mutex<Option<Weak<Channel>>>> = PerProcess::new();
-        let mut shared = SHARED.get_or_try_init(|| Ok(Mutex::default()))?.lock();
-        if let Some(channel) = shared.as_ref().and_then(Weak::upgrade) {
-            // It is of no use if the program has closed its descriptor.
-            if let Ok(id) = SoleId::for_datagrams(&channel) {
-                return Ok((id, channel));
-            }
-        }
-        let channel = Channel::create()?;
-        let id = SoleId::for_datagrams(&channel)?;
-        *shared = Some(Arc::downgrade(&channel));
-        Ok((id, channel))
-    }
-
-    fn for_datagrams(channel: &Arc<Channel>) -> Result<SoleId> {
+    /// A new id for datagrams.
+    pub(crate) fn for_datagrams(channel: &Arc<Channel>) -> Result<SoleId> {
         let kind = ibv_qp_type::IBV_QPT_UD;
         id::create(Some(channel), core::ptr::null_mut(), RDMA_PS_UDP, kind).map(SoleId)
     }

@@ -53,6 +53,9 @@ pub(crate) trait Handler: Send + Sync {
         false
     }
 
+    /// The device of one of its ids has gone.
+    fn on_removal(&self, _id: usize) {}
+
     /// The address of what it works for, by which `forget` tells it from others.
     fn identity(&self) -> *const ();
 }
@@ -241,6 +244,13 @@ impl Service {
 /// Waits for the handlers that run now. False where none does.
 pub(crate) fn await_turn(until: Deadline) -> bool {
     SERVICE.get().is_some_and(|service| service.turns.await_end(until))
+}
+
+/// Tells the handler of a descriptor that the device of an id has gone.
+pub(crate) fn tell_removal(fd: RawFd, id: usize) {
+    if let Some(handler) = HANDLERS.get(fd) {
+        handler.on_removal(id);
+    }
 }
 
 /// Ends the watch over a descriptor that is about to be closed, and lets go of its handler, which

@@ -88,7 +88,7 @@ impl Lookup {
     fn end(&self, handle: Option<Arc<AddressHandle>>) {
         if !core::mem::replace(&mut *self.is_done.lock(), true) {
             if let Some(socket) = self.socket.upgrade() {
-                socket.found(&self.peer, handle);
+                socket.found(&self.peer, handle, self.domain);
             }
         }
         service::forget(self.fd, self);

@@ -16,9 +16,11 @@
 //! | `sockopt` | socket options |
 //! | `packets` | the service thread's part: packets of the UDP socket |
 //! | `transfer` | sending and receiving |
+//! | `removal` | devices that go and come back |
 //! | `lookup` | the search for a route to a peer |
 //! | `state` | the socket and its state |
 //! | `port` | the UD queue pair of a local address |
+//! | `devices` | ids that name devices, and hear of their end |
 //! | `slots` | memory of a queue pair, which grows |
 //! | `peers` | what is known of peers |
 //! | `udp` | the UDP socket |
@@ -26,12 +28,14 @@
 //! | `packet` | the protocol |
 
 mod ancillary;
+mod devices;
 mod lookup;
 mod open;
 pub(crate) mod packet;
 mod packets;
 mod peers;
 mod port;
+mod removal;
 mod slots;
 mod sockopt;
 mod state;

@@ -63,6 +63,14 @@ impl Handler for Arc<Datagram> {
         }
     }
 
+    fn on_timer(&self) {
+        self.look_for_devices();
+    }
+
+    fn on_removal(&self, id: usize) {
+        self.lose_port(id);
+    }
+
     fn identity(&self) -> *const () {
         core::ptr::from_ref(&**self).cast()
     }
@@ -115,7 +123,7 @@ impl Datagram {
         };
         if let (true, Some(domain)) = (search, domain) {
             if Lookup::start(socket, &local, from, domain).is_err() {
-                socket.found(&key, None);
+                socket.found(&key, None, 0);
             }
         }
         if is_data && number != 0 {

@@ -243,6 +243,13 @@ impl Peers {
         }
     }
 
+    /// Their handles are of no use any more; the next packet to each goes by UDP.
+    pub(super) fn forget_routes(&mut self) {
+        for peer in self.known.values_mut() {
+            (peer.number, peer.doubt, peer.handle) = (0, Doubt::None, None);
+        }
+    }
+
     pub(super) fn get(&self, key: &PeerKey) -> Option<&Peer> {
         self.known.get(key)
     }

@@ -9,11 +9,10 @@
 #![allow(unsafe_code)]
 
 use super::ancillary::{self, ROUTE_HEADER};
+use super::devices::{self, DeviceId};
 use super::packet::SLOT;
 use super::slots::Slots;
-use crate::cm::channel::Channel;
 use crate::cm::qp;
-use crate::rsocket::owned_id::SoleId;
 use crate::rsocket::wait::cq_notify::NotifyState;
 use crate::types::{RDMA_UDP_QKEY, SocketAddress};
 use crate::verbs::{
@@ -65,14 +64,18 @@ pub(super) struct Port {
     /// Handles of sends that have not completed.
     in_use: Vec<Option<Arc<AddressHandle>>>,
     // The last to go: it keeps the device and its domain.
-    id: SoleId,
-    _channel: Arc<Channel>,
+    id: DeviceId,
 }
 
 impl Port {
     /// ENODEV where the address belongs to no device.
-    pub(super) fn open(local: &SocketAddress, (to_send, to_receive): (u32, u32)) -> Result<Port> {
-        let (id, channel) = SoleId::for_device()?;
+    /// For the socket of a descriptor.
+    pub(super) fn open(
+        local: &SocketAddress,
+        (to_send, to_receive): (u32, u32),
+        socket: RawFd,
+    ) -> Result<Port> {
+        let id = DeviceId::new(socket)?;
         id.bind_anywhere(local)?;
         let context = id.context().map_err(|_| Errno::ENODEV)?;
         let domain = id.domain()?;
@@ -114,7 +117,6 @@ impl Port {
             free: Vec::new(),
             in_use: Vec::new(),
             id,
-            _channel: channel,
         };
         port.grow_receives()?;
         port.grow_sends()?;
@@ -139,6 +141,11 @@ impl Port {
         self.in_use.extend(fresh.clone().map(|_| None));
         self.free.extend(fresh);
         Ok(())
+    }
+
+    /// Whether its id has that name.
+    pub(super) fn is_of(&self, id: usize) -> bool {
+        devices::name_of(&self.id) == id
     }
 
     pub(super) fn domain(&self) -> Result<ProtectionDomain> {

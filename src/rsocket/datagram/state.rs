@@ -75,6 +75,8 @@ pub(super) struct DatagramState {
     pub(super) ports: Vec<Port>,
     /// Addresses that belong to no device.
     pub(super) without_port: Vec<SocketAddress>,
+    /// Addresses whose device has gone.
+    pub(super) lost: Vec<SocketAddress>,
     /// Readable when one of several ports has an event.
     pub(super) group: Option<Epoll>,
     pub(super) queue: VecDeque<Queued>,
@@ -119,6 +121,7 @@ impl DatagramState {
             peers: Peers::default(),
             ports: Vec::new(),
             without_port: Vec::new(),
+            lost: Vec::new(),
             group: None,
             queue: VecDeque::new(),
             held: 0,
@@ -160,12 +163,16 @@ impl DatagramState {
     fn add_port(&mut self, port: Port) {
         if self.ports.try_reserve(1).is_ok() {
             self.ports.push(port);
-            self.group = if self.ports.len() > 1 {
-                Epoll::group(self.ports.iter().map(Port::event_fd)).ok()
-            } else {
-                None
-            };
+            self.make_group();
         }
+    }
+
+    pub(super) fn make_group(&mut self) {
+        self.group = if self.ports.len() > 1 {
+            Epoll::group(self.ports.iter().map(Port::event_fd)).ok()
+        } else {
+            None
+        };
     }
 
     /// Number of our queue pair at an address, zero for none.
@@ -270,23 +277,29 @@ impl Datagram {
         self.state.lock().traffic.count(is_send, bytes);
     }
 
-    /// A search has ended.
-    pub(super) fn found(&self, peer: &PeerKey, handle: Option<Arc<AddressHandle>>) {
-        self.state.lock().peers.found(peer, handle, Instant::now());
+    /// A search has ended, with a handle in that domain. Its device may be gone by now, and with it
+    /// the queue pair.
+    pub(super) fn found(&self, peer: &PeerKey, handle: Option<Arc<AddressHandle>>, domain: usize) {
+        let mut state = self.state.lock();
+        let mut domains = state.ports.iter().filter_map(|port| port.domain().ok());
+        let is_there = domains.any(|of_port| of_port.as_ptr().addr() == domain);
+        state.peers.found(peer, handle.filter(|_| is_there), Instant::now());
     }
 
-    /// Makes the queue pair of a local address; without a device UDP has to do.
-    pub(super) fn open_port(&self, local: &SocketAddress) {
+    /// Makes the queue pair of a local address; without a device UDP has to do. Whether there is one.
+    pub(super) fn open_port(&self, local: &SocketAddress) -> bool {
         let slots = {
             let state = self.state.lock();
-            let is_known = state.ports.iter().any(|port| port.local().is_same_host(local))
-                || state.without_port.iter().any(|other| other.is_same_host(local));
+            if state.ports.iter().any(|port| port.local().is_same_host(local)) {
+                return true;
+            }
+            let is_known = state.without_port.iter().any(|other| other.is_same_host(local));
             if is_known || state.ports.len() + state.without_port.len() >= MOST_PORTS {
-                return;
+                return false;
             }
             state.slots
         };
-        let opened = Port::open(local, slots);
+        let opened = Port::open(local, slots, self.fd());
         let mut state = self.state.lock();
         match opened {
             Ok(port) if !state.ports.iter().any(|other| other.local().is_same_host(local)) => {
@@ -295,9 +308,13 @@ impl Datagram {
                 state.wake();
             }
             Ok(_) => {}
-            // Not remembered without memory: tried again with the next datagram.
-            Err(_) => drop(try_push(&mut state.without_port, *local)),
+            Err(_) => {
+                // Not remembered without memory: tried again with the next datagram.
+                let _ = try_push(&mut state.without_port, *local);
+                return false;
+            }
         }
+        true
     }
 
     /// The local address that packets to a peer leave from. Its port is zero as long as the socket

@@ -114,10 +114,19 @@ static inline int calm(const struct talk *t)
 
 static inline enum progress ends(struct talk *t, int expected, int error, const char *what)
 {
+	struct sockaddr_in here = { 0 }, there = { 0 };
+	socklen_t size = sizeof here;
 	char text[200];
 
-	snprintf(text, sizeof text, "%s finish %u flags %u sent %lu/%lu got %lu/%lu%s", t->is_server ? "server" : "client",
-		 t->hello.finish, t->hello.flags, t->sent, t->to_send, t->got, t->to_get, t->shut ? " shut" : "");
+	/* The ports tell which of the other side's connections it was. */
+	rgetsockname(t->fd, (struct sockaddr *)&here, &size);
+	size = sizeof there;
+	rgetpeername(t->fd, (struct sockaddr *)&there, &size);
+	snprintf(text, sizeof text, "%s finish %u flags %u sent %lu/%lu got %lu/%lu%s ports %d %d", t->is_server ? "server" : "client",
+		 t->hello.finish, t->hello.flags, t->sent, t->to_send, t->got, t->to_get, t->shut ? " shut" : "",
+		 ntohs(here.sin_port), ntohs(there.sin_port));
+	if (t->is_server && error == ETIMEDOUT)
+		note("waited in vain: %s", text);
 	failed(expected || !calm(t), error, what, t->hello.seed, text);
 	return OVER;
 }

@@ -4,7 +4,7 @@
 A life (`ctest/faults/lives.c`) is lived undisturbed first, and says how often librdmacm makes each call of
 libc, each verb and each command of rdma_cm. Then it is lived once for each of these calls and each error
 that it can have, in a process of its own, where that call fails; and once for each event that comes late,
-twice or never. After it the same life is lived undisturbed in that process.
+twice, never, or after a command that does not bring it. After it the same life is lived undisturbed in that process.
 
 Wrong is a crash, a hang (30 s), a success that is none, a failure of the second life, and what is left at
 the end: descriptors, and objects of the device (not of one whose destroying failed).
@@ -59,6 +59,10 @@ ERRORS = {
 # The command that brings each event about.
 EVENTS = {"ADDR_RESOLVED": "RESOLVE_ADDR", "ROUTE_RESOLVED": "RESOLVE_ROUTE", "CONNECT_REQUEST": None,
           "CONNECT_RESPONSE": "CONNECT", "ESTABLISHED": "ACCEPT", "DISCONNECTED": "DISCONNECT"}
+# Events that come when nobody expects them, after each of these commands.
+STRAY = ("ADDR_ERROR ROUTE_ERROR CONNECT_ERROR UNREACHABLE REJECTED ESTABLISHED DISCONNECTED DEVICE_REMOVAL "
+         "ADDR_CHANGE TIMEWAIT_EXIT").split()
+COMMANDS = "BIND_IP LISTEN RESOLVE_ADDR RESOLVE_ROUTE CONNECT ACCEPT DISCONNECT".split()
 # What stays when these fail is the kernel's.
 LEAVES = {"verb:dereg_mr", "verb:destroy_comp_channel", "verb:destroy_cq", "verb:destroy_qp", "verb:destroy_ah",
           "verb:dealloc_pd", "cmd:DESTROY_ID", "libc:munmap"}
@@ -125,6 +129,12 @@ def faults_of(life, counts, sample):
             if command:
                 words = ["script", f"inject {command} event={event} nth={number}"]
                 yield Fault(life, "event", event, number, "twice", words)
+    for command in COMMANDS:
+        count = counts.get(f"cmd:{command}", 0)
+        for event in STRAY:
+            for number in range(1, min(count, 1 if sample else 3) + 1):
+                words = ["script", f"inject {command} event={event} nth={number}"]
+                yield Fault(life, "event", event, number, f"stray after {command}", words)
 
 
 def judge(fault, ended, usual):
@@ -175,6 +185,6 @@ def play(sample):
     return run
 
 
-SUITES = [Suite("faults", "every call of an rsocket's life fails once, each event comes late, twice, or never",
+SUITES = [Suite("faults", "every call of an rsocket's life fails once, each event comes late, twice, never, or unasked",
                 lambda: list(LIVES), play(False), quick=False),
           Suite("faults-sample", "some of them", lambda: list(LIVES), play(True))]

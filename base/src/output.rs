@@ -15,6 +15,7 @@ use crate::errno::{Errno, Result};
 use crate::fd::{RawFd, identity};
 use crate::system_call::system_call;
 use core::ffi::CStr;
+use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 use libc::{c_int, c_long};
 
@@ -23,6 +24,8 @@ const LOWEST: usize = 200;
 /// At least not standard input, output or error.
 const LOWEST_OF_ALL: usize = 3;
 const PATH_ROOM: usize = 1024;
+/// With the process in it, and the zero byte.
+const NAME_ROOM: usize = PATH_ROOM + 16;
 /// `%p` in a file's name stands for the process.
 const PROCESS: &[u8] = b"%p";
 
@@ -86,9 +89,14 @@ impl Name {
         self.0.windows(PROCESS.len()).any(|part| part == PROCESS)
     }
 
+    /// The file of a process, for people.
+    pub(crate) fn of(&self, process: i32) -> Shown<'_> {
+        Shown(self, process)
+    }
+
     /// Opens the file of a process; 0600 where it is made. Its descriptor is closed by exec(2).
     pub(crate) fn open(&self, process: i32, flags: c_int) -> Result<RawFd> {
-        let mut name = [0; PATH_ROOM + 16];
+        let mut name = [0; NAME_ROOM];
         expand(&self.0, process.unsigned_abs(), &mut name)?;
         let flags = flags | libc::O_CLOEXEC | libc::O_NOCTTY;
         let name = name.as_ptr().expose_provenance();
@@ -100,6 +108,21 @@ impl Name {
         let moved = higher(LOWEST).or_else(|_| higher(LOWEST_OF_ALL));
         close(made as RawFd);
         moved.map(|fd| fd as RawFd)
+    }
+}
+
+/// A file's name as it is opened.
+pub(crate) struct Shown<'a>(&'a Name, i32);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = [0; NAME_ROOM];
+        expand(&self.0.0, self.1.unsigned_abs(), &mut name).map_err(|_| fmt::Error)?;
+        let name = CStr::from_bytes_until_nul(&name).map_err(|_| fmt::Error)?;
+        name.to_bytes().utf8_chunks().try_for_each(|chunk| {
+            f.write_str(chunk.valid())?;
+            if chunk.invalid().is_empty() { Ok(()) } else { f.write_str("?") }
+        })
     }
 }
 
@@ -188,6 +211,13 @@ mod tests {
         assert_eq!(named("%", 0).as_deref(), Ok("%"));
         assert_eq!(named("%p", 0).as_deref(), Ok("0"));
         assert_eq!(named(&"x".repeat(64), 1), Err(Errno::ENOSPC));
+    }
+
+    #[test]
+    fn a_name_is_shown_as_it_is_opened() {
+        let mut path = [0; PATH_ROOM];
+        path[..11].copy_from_slice(b"/a\xFF/%p.log");
+        assert_eq!(Name(path).of(12).to_string(), "/a?/12.log");
     }
 
     #[test]

@@ -51,11 +51,13 @@ class Runs:
 
 def overview(runs):
     runs.check("overview", runs.run(), 0, r"librdmacm: .*\(this library\)", r"name: fake0", r"state: active",
-               rf"1 {SOFT_ADDRESS} \(RoCE v2", rf"{SOFT_ADDRESS} \(fake0 port 1\)", r"locked memory")
+               r"transport: RoCE\n", rf"1 +{SOFT_ADDRESS} +RoCE v2", rf"{SOFT_ADDRESS} +fake0 +1\n", r"locked memory")
     runs.check("overview without a device", runs.run(device=False), 0, r"release: \d", r"devices: ")
     found = runs.json("overview as JSON")
     ports = [device["ports"][0]["port"] for device in found.get("devices", [])]
     (runs.report.good if ports == [1] else runs.report.bad)(f"JSON has the ports: {ports}")
+    gids = [gid["address"] for device in found.get("devices", []) for gid in device["ports"][0]["GIDs"]]
+    (runs.report.good if SOFT_ADDRESS in gids else runs.report.bad)(f"JSON has the GIDs: {gids}")
 
 
 def configuration(runs):
@@ -102,11 +104,21 @@ def ping(runs):
             while ended.code and time.monotonic() < deadline:
                 time.sleep(0.2)
                 ended = runs.run("ping", SOFT_ADDRESS)
+            if os.path.exists("/proc/net/if_inet6"):
+                runs.check("ping by IPv6", runs.run("ping", "fd00:77::1"), 0, r"connect \(us\): \d")
             runs.check("ping", ended, 0, r"rsockets:\n +connect \(us\): \d", r"ids:\n +connect \(us\): \d",
                        r"64 KiB there and back \(MB/s\): \d")
         finally:
             server.kill()
-    runs.check("ping where nobody serves", runs.run("ping", SOFT_ADDRESS, "-p", "9"), 1, r"failed: Connection refused")
+    runs.check("ping where nobody serves", runs.run("ping", SOFT_ADDRESS, "-p", "9"), 1, r"rsockets:\n +failed: rconnect: Connection refused.*\n +remedy: .*nobody listens on port 9 of",
+               r"ids:\n +failed: rdma_connect: Connection refused.*\n +remedy: .*nobody listens on port 10 of")
+    runs.check("ping without a route", runs.run("ping", "192.0.2.77"), 1, r"failed: rconnect: ", r"remedy: .*(route|no RDMA device)")
+    ended = runs.run("ping", "10.77.0.9", script="peer 10.77.0.9; kernel unreachable=ETIMEDOUT")
+    runs.check("ping of a silent host", ended, 1, r"remedy: 10\.77\.0\.9 does not answer: .*4791")
+    ended = runs.run("serve", "192.0.2.77")
+    wanted = r"192\.0\.2\.77:7471: rbind: .*: no RDMA device has the address: "
+    (runs.report.good if ended.code == 1 and re.search(wanted, ended.err) else runs.report.bad)(
+        "serve on a foreign address", indented(ended.err))
 
 
 def wrong(runs):

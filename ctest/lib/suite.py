@@ -26,6 +26,8 @@ class Suite:
     device: bool = False
     # prepare(names, args) here, before the guest: compiling there takes long.
     prepare: Callable = None
+    # Options of lab/run that its guest needs.
+    lab: str = ""
     # Seconds for the guest.
     limit: int = 1800
 
@@ -36,7 +38,8 @@ class Suite:
         if (self.guest or args.device) and not in_guest():
             if self.prepare:
                 self.prepare(names, args)
-            command = [ROOT / "lab" / "run", "--lib", args.lib, "--timeout", self.limit, *shlex.split(args.lab), "--",
+            command = [ROOT / "lab" / "run", "--lib", args.lib, "--timeout", self.limit, *shlex.split(self.lab),
+                       *shlex.split(args.lab), "--",
                        RUN, *args.forwarded, self.name, *names]
             return report.delegate(self.name, command, cwd=ROOT)
         if in_guest():

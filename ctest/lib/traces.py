@@ -187,7 +187,8 @@ def picture(runs):
         found = [row.get(key, -1) for key in ("count", "total (us)", "median", "longest")]
         runs.say(all(abs(one - other) <= 1 for one, other in zip(wanted, found)), f"info trace: {phase}",
                  f"{wanted} {found}")
-    runs.say((said["bytes sent"], said["bytes received"]) == (40000, 40000), "info trace: bytes", said["bytes sent"])
+    runs.say((said["bytes sent by rsockets"], said["bytes received by rsockets"]) == (40000, 40000), "info trace: bytes",
+             said["bytes sent by rsockets"])
     runs.say((said["records"], said["records lost"]) == (len(records), 0), "info trace: records", said["records"])
     outcomes = collections.Counter(row["outcome"] for row in said["connections"])
     runs.say(outcomes == {"ended": 40, "listener": 1}, "info trace: outcomes", outcomes)
@@ -198,6 +199,19 @@ def picture(runs):
     runs.say(runs.info("trace", runs.path / "none.json").code == 1, "info trace: no file")
     (runs.path / "empty.json").write_text("[\n]\n")
     runs.say("no id and no rsocket" in runs.info("trace", runs.path / "empty.json").err, "info trace: an empty trace")
+
+
+def processes(runs):
+    """Of several processes, each lane says whose it is; of ids no bytes are counted."""
+    files = [runs.path / f"{name}.json" for name in "ab"]
+    for file in files:
+        runs.run("once", file=file.name)
+    rows = json.loads(runs.info("--json", "trace", *files).out or '{"connections": []}')["connections"]
+    numbers = {row["process"] for row in rows}
+    runs.say(len(numbers) == 2 and all(row["sent"] is None for row in rows), "info trace: ids have no bytes", rows)
+    words = (runs.path / "a.svg").read_text()
+    runs.say(all(f">{number}: {rows[0]['connection'].split()[0]}" in words for number in numbers),
+             "info trace: lanes say their process", words)
 
 
 def drawn(runs, file, lanes, note):
@@ -286,8 +300,10 @@ def files(runs):
                        "pipe.json": os.mkfifo, "folder.json": os.mkdir}.items():
         make(runs.path / name)
         ended = runs.run("once", file=name)
-        runs.say("no trace (RDMACM_TRACE)" in ended.err and target.read_text() == "kept", f"trace: not into {name}",
-                 ended.err)
+        wanted = f"no trace (RDMACM_TRACE) in {runs.path / name}: "
+        runs.say(wanted in ended.err and target.read_text() == "kept", f"trace: not into {name}", ended.err)
+    ended = runs.run("once", file="missing/trace.json")
+    runs.say("missing/trace.json: its folder does not exist: ENOENT" in ended.err, "trace: not without a folder", ended.err)
     runs.run("once")
     runs.run("once")
     runs.say(slices(runs.read())[0] == 4, "trace: a file that is there is written anew")
@@ -316,7 +332,7 @@ def run(parts, args, report):
 
 
 def of_info(args, report):
-    run([contents, sockets, picture, thousands], args, report)
+    run([contents, sockets, picture, processes, thousands], args, report)
 
 
 def of_why(args, report):

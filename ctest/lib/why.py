@@ -1,33 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
-"""Suite `why`: what the log says of the usual failures, and how lines are written. Ours alone.
+"""Suite `why`: what the log says of the usual failures (failures.py), and how lines are written.
 
-docs/troubleshooting.md has a comment `<!-- failure: NAME; SCRIPT -->` before each block of lines: NAME is
-an argument of ctest/why/failures.c, SCRIPT for the soft device; names that begin with `preload` run under the
-preload library. The block must be what the run says; with
---accept it is replaced. Other programs of ctest/why check themselves.
+Other programs of ctest/why check themselves.
 """
 import re
 
 import behaviours
+import failures
 import traces
-from harness import (CTEST, OUT, ROOT, SOFT_DEVICE, Head, compile_program, difference, environment, execute, indented,
-                     preloaded, programs_of)
+from harness import (CTEST, OUT, ROOT, SOFT_DEVICE, Head, compile_program, environment, execute, indented, must, preloaded,
+                     programs_of)
 from suite import Suite
 
-PAGE = ROOT / "docs/troubleshooting.md"
-BLOCK = re.compile(r"(<!-- failure: ([\w-]+)(?:; ?([^>]*?))? ?-->\n```text\n)(.*?)(```\n)", re.S)
 LIMIT = 60
-# What differs from run to run.
-VARYING = [(r"(?m)^\S+Z rdmacm\[\d+:\d+\]", "TIME rdmacm[PID:PID]"), (r"0x[0-9a-f]{6,}", "ADDRESS"),
-           (r":3276\d ->", ":PORT ->"), (r"\bid \d+", "id N"), (r"queue pair \d+", "queue pair N"),
-           (r"\b\d+ kB may be locked", "N kB may be locked"),
-           (r"socket: (\w+) \d+ fd \d+", r"socket: \1 N fd N")]
-
-
-def plain(text):
-    for pattern, word in VARYING:
-        text = re.sub(pattern, word, text)
-    return text
 
 
 def compiled(name, report):
@@ -38,29 +23,16 @@ def compiled(name, report):
     return None if problem else program
 
 
-def failures(names, args, report):
-    program = compiled("failures", report)
-    page = PAGE.read_text()
-    for match in BLOCK.finditer(page) if program else ():
-        begin, name, script, expected, end = match.groups()
-        if names and name not in names:
-            continue
-        env = environment(LD_LIBRARY_PATH=args.lib, RDMACM_LOG="1", RDMAFAKE=script or "")
-        objects = [f"{args.lib}/librspreload.so"] if name.startswith("preload") else []
-        ended = execute(preloaded([program, name], *objects, SOFT_DEVICE), env, LIMIT)
-        said = plain(ended.err)
-        if args.show:
-            print(f"--- {name}:\n{ended.out}{ended.err}")
-        if ended.code or not said:
-            report.bad(name, f"    {ended.how}\n{indented(ended.out + ended.err)}")
-        elif args.accept:
-            page = page.replace(match.group(0), begin + said + end)
-        elif said != expected:
-            report.bad(name, difference(expected, said, ("docs/troubleshooting.md", "the log")))
-        else:
-            report.good(name)
-    if args.accept:
-        PAGE.write_text(page)
+def usual_failures(names, args, report):
+    must(failures.compiled())
+    page = failures.Page()
+    chosen = [name for name in page.names() if not names or name in names]
+    for name in chosen:
+        ended = failures.run(name, args.lib, page.script(name))
+        failures.check(page, name, ended, [failures.SOFT], args, report)
+    if not names and not args.ours_only:
+        theirs = [(name, failures.run(name, args.lib, page.script(name), theirs=True)) for name in chosen]
+        page.compare(failures.their_lines(theirs), "", [failures.THEIRS], args, report)
 
 
 def itself(name, args, report):
@@ -94,13 +66,13 @@ def others():
 
 
 def programs():
-    return ["probes", "trace", *[match.group(2) for match in BLOCK.finditer(PAGE.read_text())], *others()]
+    return ["probes", "trace", *failures.Page().names(), *others()]
 
 
 def run(names, args, report):
     behaviours.build()
     if not names or set(names) - set(others()) - {"probes", "trace"}:
-        failures(names, args, report)
+        usual_failures(names, args, report)
     if not names or "probes" in names:
         probes(args, report)
     if not names or "trace" in names:
@@ -110,5 +82,5 @@ def run(names, args, report):
             itself(name, args, report)
 
 
-SUITES = [Suite("why", "what the log says of the usual failures, compared with docs/troubleshooting.md; ours alone",
+SUITES = [Suite("why", "what the log says of the usual failures, compared with docs/troubleshooting.md",
                 programs, run)]

@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * The usual failures, one per run: failures NAME. What counts is what the library writes to the log; the
- * page docs/troubleshooting.md shows it.
+ * page docs/troubleshooting.md shows it. Runs on the soft device, and on a kernel's device with its address.
  */
 #include "trace.h"
 
-static char buffer[4096];
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+enum { LIMIT = 64 << 10, PAGE = 4096 };
+
+static char buffer[2 * LIMIT] __attribute__((aligned(PAGE)));
+
+static bool on_soft_device(void)
+{
+	return RDMAFAKE(rdmafake_script) != NULL;
+}
 
 static void connect_to(const char *address)
 {
@@ -51,9 +62,17 @@ static void rejected(void)
 	take(p.active);
 }
 
+/* A kernel asks for more than a minute. */
 static void silent_host(void)
 {
-	connect_to("10.77.0.9:7471");
+	struct rdma_event_channel *ch = channel();
+	struct rdma_cm_id *id = routed(ch, RDMA_PS_TCP, "10.77.0.9:7471");
+	struct pollfd event = { .fd = ch->fd, .events = POLLIN };
+
+	MUST(rdma_create_qp(id, NULL, qp_attr()));
+	CALL(rdma_connect(id, param()));
+	MUST(poll(&event, 1, 150000) != 1);
+	take(ch);
 }
 
 static void no_route(void)
@@ -71,16 +90,25 @@ static void queue_pair(void)
 	struct rdma_cm_id *id = routed(ch, RDMA_PS_TCP, "10.77.0.1:7471");
 	struct ibv_qp_init_attr *attr = qp_attr();
 
-	attr->cap.max_send_wr = 1 << 20;
+	attr->cap.max_send_sge = 1000;
 	CALL(rdma_create_qp(id, NULL, attr));
 }
 
+/* As a user without the right to lock more than the limit. */
 static void memory(void)
 {
 	struct rdma_event_channel *ch = channel();
 	struct rdma_cm_id *id = routed(ch, RDMA_PS_TCP, "10.77.0.1:7471");
+	struct __user_cap_header_struct version = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct rights[2];
+	struct rlimit limit = { LIMIT, LIMIT };
 
-	fake("verbs reg_mr errno=ENOMEM");
+	MUST(syscall(SYS_capget, &version, rights));
+	rights[0].effective &= ~(1U << CAP_IPC_LOCK);
+	MUST(syscall(SYS_capset, &version, rights));
+	MUST(setrlimit(RLIMIT_MEMLOCK, &limit));
+	if (on_soft_device())
+		fake("verbs reg_mr errno=ENOMEM");
 	POINTER(HELPER(rdma_reg_msgs)(id, buffer, sizeof(buffer)));
 }
 
@@ -93,7 +121,8 @@ static void fails_later(const char *call, int lkey_of_nothing)
 	struct ibv_sge entry;
 	struct pair p = { 0 };
 
-	fake("kernel rnr_ms=20");
+	if (on_soft_device())
+		fake("kernel rnr_ms=20");
 	pair_request(&p, RDMA_PS_TCP);
 	MUST(rdma_create_qp(p.child, NULL, qp_attr()));
 	MUST(rdma_accept(p.child, &allows_none));
@@ -104,7 +133,7 @@ static void fails_later(const char *call, int lkey_of_nothing)
 	MUST(HELPER(rdma_post_sendv)(p.client, (void *)7, &entry, 1, 0));
 	say("%s: %d", call, HELPER(rdma_get_send_comp)(p.client, &wc));
 	say("%s", ibv_wc_status_str(wc.status));
-	CALL(rdma_disconnect(p.client));
+	MUST(rdma_disconnect(p.client));
 }
 
 static void not_ready(void)

@@ -184,7 +184,8 @@ int main(int argc, char **argv)
 	run_part("once", "cm=trace", NULL);
 	expect_that(strstr(read_all(in_folder("stderr")), " cm trace: CREATE_ID on fd ") != NULL, "commands at trace");
 	child = run_part("once", "cm=trace", in_folder("missing/log"));
-	snprintf(name, sizeof(name), "rdmacm[%d:%d] cm error: cannot open RDMACM_LOG_FILE", child, child);
+	snprintf(name, sizeof(name), "rdmacm[%d:%d] cm error: cannot open RDMACM_LOG_FILE %s, ", child, child,
+		 in_folder("missing/log"));
 	expect_that(strstr(read_all(in_folder("stderr")), name) != NULL, "a file that cannot be opened is said");
 
 	unlink(in_folder("stderr"));

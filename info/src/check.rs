@@ -9,7 +9,7 @@
 use crate::device::{self, Device};
 use crate::library::Libraries;
 use crate::overview::{limit_of, text_of};
-use crate::value::{Map, Value};
+use crate::value::{self, Map, Value};
 use std::ffi::CString;
 use std::io;
 use std::path::Path;
@@ -92,8 +92,11 @@ impl Finding {
             Grade::Warning => "warning",
             Grade::Failure => "FAILED",
         };
-        let map = Map::default().with(self.name, word).with("found", self.found);
-        if self.remedy.is_empty() { map.into() } else { map.with("remedy", self.remedy).into() }
+        let mut more = Map::default().with("found", self.found);
+        if !self.remedy.is_empty() {
+            more = more.with("remedy", self.remedy);
+        }
+        value::Finding { name: self.name, state: word, more: more.entries() }.into()
     }
 }
 

@@ -8,7 +8,7 @@
 
 use crate::address::{interface_name, ip_of_gid};
 use crate::library::{Libraries, check};
-use crate::value::{Map, Value};
+use crate::value::{Map, Table, Value};
 use rdma_sys::{ibv_context, ibv_device_attr, ibv_gid_entry, ibv_port_attr, ibv_port_state};
 use std::ffi::CStr;
 use std::io;
@@ -118,10 +118,13 @@ unsafe fn describe(libraries: &Libraries, name: String, context: *mut ibv_contex
     let problem = check(unsafe { (libraries.verbs.query_device)(context, &raw mut attr) }).err();
     // SAFETY: a C string inside the struct, which was zero before.
     let firmware = unsafe { CStr::from_ptr(attr.fw_ver.as_ptr()) }.to_string_lossy().into_owned();
-    // SAFETY: by contract.
-    let ports =
-        (1..=attr.phys_port_cnt).filter_map(|port| unsafe { port_of(libraries, context, port) });
-    let ports = ports.collect();
+    // SAFETY: by contract; its device lives as long.
+    let transport = unsafe { (*(*context).device).transport_type };
+    let is_iwarp = transport == rdma_sys::ibv_transport_type::IBV_TRANSPORT_IWARP;
+    let ports = (1..=attr.phys_port_cnt)
+        // SAFETY: by contract.
+        .filter_map(|port| unsafe { port_of(libraries, context, port, is_iwarp) })
+        .collect();
     let limits = vec![
         ("queue pairs", attr.max_qp.into()),
         ("work requests of a queue", attr.max_qp_wr.into()),
@@ -131,15 +134,17 @@ unsafe fn describe(libraries: &Libraries, name: String, context: *mut ibv_contex
         ("memory regions", attr.max_mr.into()),
         ("reads of a queue pair", attr.max_qp_rd_atom.into()),
     ];
-    // SAFETY: by contract; its device lives as long.
-    let transport = unsafe { (*(*context).device).transport_type };
-    let is_iwarp = transport == rdma_sys::ibv_transport_type::IBV_TRANSPORT_IWARP;
     Device { name, problem, is_iwarp, firmware, limits, ports }
 }
 
 /// # Safety
 /// An open context.
-unsafe fn port_of(libraries: &Libraries, context: *mut ibv_context, number: u8) -> Option<Port> {
+unsafe fn port_of(
+    libraries: &Libraries,
+    context: *mut ibv_context,
+    number: u8,
+    is_iwarp: bool,
+) -> Option<Port> {
     // SAFETY: integers, valid when zero.
     let mut attr: ibv_port_attr = unsafe { MaybeUninit::zeroed().assume_init() };
     // SAFETY: by contract; a live struct.
@@ -159,7 +164,8 @@ unsafe fn port_of(libraries: &Libraries, context: *mut ibv_context, number: u8) 
         // SAFETY: every bit pattern is a GID.
         let raw = unsafe { entry.gid.raw };
         if raw != [0; 16] {
-            let interface = interface_name(entry.ndev_ifindex);
+            let interface = interface_name(entry.ndev_ifindex)
+                .or_else(|| is_iwarp.then(|| interface_with(&hardware_address(&raw))).flatten());
             gids.push(Gid { index, raw, kind: entry.gid_type, interface });
         }
     }
@@ -182,43 +188,84 @@ impl Device {
         }
         let limits =
             self.limits.iter().fold(Map::default(), |map, (key, value)| map.with(key, *value));
-        let ports: Vec<Value> = self.ports.iter().map(Port::value).collect();
-        map.with("transport", if self.is_iwarp { "iWARP" } else { "InfiniBand or RoCE" })
+        let ports: Vec<Value> = self.ports.iter().map(|port| port.value(self.is_iwarp)).collect();
+        map.with("transport", self.transport())
             .with("firmware", self.firmware.as_str())
             .with("ports", ports)
             .with("limits", limits)
             .into()
     }
 
+    fn transport(&self) -> &'static str {
+        match (self.is_iwarp, self.ports.iter().any(|port| !port.is_ethernet)) {
+            (true, _) => "iWARP",
+            (false, true) => "InfiniBand",
+            (false, false) => "RoCE",
+        }
+    }
+
     /// IP addresses that its GIDs stand for.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = IpAddr> {
-        let ethernet = self.ports.iter().filter(|port| port.is_ethernet);
+        let ethernet = self.ports.iter().filter(|port| port.is_ethernet && !self.is_iwarp);
         ethernet.flat_map(|port| port.gids.iter().map(|gid| ip_of_gid(gid.raw)))
     }
 }
 
 impl Port {
-    fn value(&self) -> Value {
-        let gids: Vec<Value> = self
-            .gids
-            .iter()
-            .map(|gid| {
-                let address = if self.is_ethernet {
-                    ip_of_gid(gid.raw).to_string()
-                } else {
-                    Ipv6Addr::from(gid.raw).to_string()
-                };
-                let interface = gid.interface.as_deref().unwrap_or("-");
-                Value::from(format!("{} {address} ({}, {interface})", gid.index, gid.kind()))
-            })
-            .collect();
-        Map::default()
+    /// With iWARP the only GID is the hardware address of the port.
+    fn value(&self, is_iwarp: bool) -> Value {
+        let map = Map::default()
             .with("port", u32::from(self.number))
             .with("state", self.state())
             .with("link layer", self.link_layer())
             .with("MTU", self.mtu)
-            .with("largest MTU", self.max_mtu)
-            .with("GIDs", gids)
-            .into()
+            .with("largest MTU", self.max_mtu);
+        if is_iwarp {
+            let gid = self.gids.first();
+            let interface = gid.and_then(|gid| gid.interface.as_deref()).unwrap_or("unknown");
+            let address = gid.map_or("unknown".to_owned(), |gid| hardware_address(&gid.raw));
+            return map.with("interface", interface).with("hardware address", address).into();
+        }
+        let row = |gid: &Gid| {
+            let address = match self.is_ethernet {
+                true => ip_of_gid(gid.raw),
+                false => IpAddr::V6(Ipv6Addr::from(gid.raw)),
+            };
+            let interface = gid.interface.as_deref().unwrap_or("-");
+            vec![gid.index.into(), address.to_string().into(), gid.kind().into(), interface.into()]
+        };
+        let columns = vec!["index", "address", "type", "interface"];
+        let rows = self.gids.iter().map(row).collect();
+        map.with("GIDs", Table { columns, rows, shown: usize::MAX }).into()
+    }
+}
+
+/// Of Ethernet, at the beginning of a GID of iWARP.
+fn hardware_address(gid: &[u8; 16]) -> String {
+    let bytes: Vec<String> = gid.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    bytes.join(":")
+}
+
+/// The interface that has a hardware address: drivers of iWARP do not name it.
+fn interface_with(address: &str) -> Option<String> {
+    let folders = std::fs::read_dir("/sys/class/net").ok()?;
+    let has = |folder: &std::fs::DirEntry| {
+        std::fs::read_to_string(folder.path().join("address"))
+            .is_ok_and(|own| own.trim() == address)
+    };
+    let found = folders.flatten().find(has)?;
+    found.file_name().into_string().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gid_of_iwarp_is_a_hardware_address() {
+        let mut gid = [0; 16];
+        gid[..6].copy_from_slice(&[0x6A, 0x94, 5, 0xD3, 0x1E, 0xAC]);
+        assert_eq!(hardware_address(&gid), "6a:94:05:d3:1e:ac");
+        assert_eq!(interface_with("00:00:00:00:00:00").as_deref(), Some("lo"));
     }
 }

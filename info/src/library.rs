@@ -103,6 +103,7 @@ functions! {
         rconnect = c"rconnect": fn(c_int, *const libc::sockaddr, libc::socklen_t) -> c_int;
         rsend = c"rsend": fn(c_int, *const c_void, usize, c_int) -> isize;
         rrecv = c"rrecv": fn(c_int, *mut c_void, usize, c_int) -> isize;
+        rsetsockopt = c"rsetsockopt": fn(c_int, c_int, c_int, *const c_void, libc::socklen_t) -> c_int;
         rclose = c"rclose": fn(c_int) -> c_int;
     }
 }

@@ -5,8 +5,9 @@
 //! | file | what |
 //! |---|---|
 //! | `check` | the doctor |
-//! | `route` | which device would carry a connection |
 //! | `ping` | echoing server and client |
+//! | `remedy` | what to do where a call of `ping` or `serve` fails |
+//! | `route` | which device would carry a connection |
 //! | `top` | the counters of a running process |
 //! | `trace` | where the time of connections went, of a trace |
 //! | `overview` | libraries, kernel, devices, addresses, limits, settings |
@@ -23,6 +24,7 @@ mod library;
 mod overview;
 mod page;
 mod ping;
+mod remedy;
 mod route;
 mod top;
 mod trace;

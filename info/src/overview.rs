@@ -9,7 +9,7 @@
 use crate::address::{RawAddress, interfaces};
 use crate::device::{self, Device};
 use crate::library::{Id, Libraries, check};
-use crate::value::{Map, Value};
+use crate::value::{Map, Table, Value};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -83,8 +83,13 @@ pub(crate) fn limit_of(resource: libc::__rlimit_resource_t) -> Option<u64> {
     (asked && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-fn shown_limit(resource: libc::__rlimit_resource_t) -> String {
-    limit_of(resource).map_or("unlimited".to_owned(), |limit| limit.to_string())
+fn shown_limit(resource: libc::__rlimit_resource_t) -> Value {
+    limit_of(resource).map_or("unlimited".into(), |limit| (limit as i64).into())
+}
+
+/// A number, if the file has one.
+fn number_of(path: &str) -> Option<i64> {
+    text_of(path)?.parse().ok()
 }
 
 /// The addresses that an id can be bound to: of the interfaces, and those that only a device has.
@@ -110,18 +115,18 @@ pub(crate) fn bindable(libraries: &Libraries, devices: &[Device]) -> Vec<(IpAddr
 }
 
 fn kernel() -> Value {
-    let abi = text_of("/sys/class/misc/rdma_cm/abi_version");
+    let abi = number_of("/sys/class/misc/rdma_cm/abi_version");
     let netns =
         text_of("/sys/module/ib_core/parameters/netns_mode").map(|mode| match mode.as_str() {
             "N" => "exclusive: a device is in one network namespace".to_owned(),
             _ => "shared: devices are in all network namespaces".to_owned(),
         });
-    let backlog = text_of("/proc/sys/net/rdma_ucm/max_backlog");
+    let backlog = number_of("/proc/sys/net/rdma_ucm/max_backlog");
     Map::default()
         .with("release", kernel_release())
-        .with("rdma_cm ABI", abi.unwrap_or("not loaded".to_owned()))
+        .with("rdma_cm ABI", abi.map_or("not loaded".into(), Value::from))
         .with("network namespaces", netns.unwrap_or("unknown".to_owned()))
-        .with("largest backlog", backlog.unwrap_or("unknown".to_owned()))
+        .with("largest backlog", backlog.map_or("unknown".into(), Value::from))
         .into()
 }
 
@@ -149,10 +154,13 @@ pub(crate) fn overview(libraries: &Result<Libraries, String>) -> Value {
     match device::all(libraries) {
         Err(error) => map.with("devices", format!("none: {error}")).into(),
         Ok(devices) => {
-            let addresses: Vec<Value> = bindable(libraries, &devices)
-                .into_iter()
-                .map(|(address, device, port)| format!("{address} ({device} port {port})").into())
-                .collect();
+            let row = |(address, device, port): (IpAddr, String, u8)| {
+                vec![address.to_string().into(), device.into(), u32::from(port).into()]
+            };
+            let rows: Vec<Vec<Value>> =
+                bindable(libraries, &devices).into_iter().map(row).collect();
+            let shown = rows.len();
+            let addresses = Table { columns: vec!["address", "device", "port"], rows, shown };
             let devices: Vec<Value> = devices.iter().map(Device::value).collect();
             map.with("devices", devices).with("addresses that can be bound", addresses).into()
         }

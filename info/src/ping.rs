@@ -10,12 +10,13 @@
 use crate::address::{RawAddress, resolve};
 use crate::library::{Helpers, Id, Libraries, check};
 use crate::overview::OwnId;
+use crate::remedy::{Failure, at};
 use crate::value::{Map, Value};
 use rdma_sys::{ibv_mr, ibv_qp_init_attr, ibv_qp_type, ibv_wc, ibv_wc_status};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::{null, null_mut};
 use std::time::{Duration, Instant};
 
@@ -26,6 +27,9 @@ const END: usize = 1;
 const ROUNDS: usize = 1000;
 const LARGE_ROUNDS: usize = 200;
 const RESOLVE_MS: i32 = 2000;
+/// The kernel itself asks a silent peer for more than a minute.
+const ANSWER: Duration = Duration::from_secs(10);
+const ANSWER_VARIABLE: &str = "RDMACM_SYNC_TIMEOUT_MS";
 
 /// Something that carries messages there and back.
 trait Echo {
@@ -132,13 +136,22 @@ impl Echo for Rsocket<'_> {
     }
 }
 
-fn connect_rsocket(libraries: &Libraries, address: SocketAddr) -> io::Result<Value> {
+fn connect_rsocket(libraries: &Libraries, address: SocketAddr) -> Result<Value, Failure> {
     let begin = Instant::now();
-    let mut socket = Rsocket::new(libraries, address)?;
+    let mut socket = Rsocket::new(libraries, address).map_err(at("rsocket"))?;
     let raw = RawAddress::of(address);
+    let limit = libc::timeval { tv_sec: ANSWER.as_secs() as libc::time_t, tv_usec: 0 };
+    let size = size_of_val(&limit) as libc::socklen_t;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_SNDTIMEO);
+    // SAFETY: a live value of that length. Without the limit it takes longer.
+    unsafe {
+        let limit = (&raw const limit).cast();
+        (libraries.manager.rsetsockopt)(socket.fd, level, name, limit, size);
+    }
     // SAFETY: a live address of that length.
-    check(unsafe { (libraries.manager.rconnect)(socket.fd, raw.as_ptr(), raw.length()) })?;
-    measure(begin.elapsed(), &mut socket)
+    check(unsafe { (libraries.manager.rconnect)(socket.fd, raw.as_ptr(), raw.length()) })
+        .map_err(at("rconnect"))?;
+    measure(begin.elapsed(), &mut socket).map_err(at("rsend, rrecv"))
 }
 
 /// A connected id with registered memory: as many receive buffers as stand here, and one to send from.
@@ -255,61 +268,80 @@ impl Echo for Connection<'_> {
     }
 }
 
-fn connect_id(libraries: &Libraries, address: SocketAddr) -> io::Result<Value> {
-    let helpers = libraries.helpers.ok_or_else(|| {
-        io::Error::other("the C library does not export the helpers of rdma_verbs.h")
+fn connect_id(libraries: &Libraries, address: SocketAddr) -> Result<Value, Failure> {
+    let helpers = libraries.helpers.ok_or_else(|| Failure {
+        call: "rdma_reg_msgs",
+        error: io::Error::other("the C library does not export the helpers of rdma_verbs.h"),
     })?;
     let begin = Instant::now();
-    let own = OwnId::new(libraries)?;
+    let own = OwnId::new(libraries).map_err(at("rdma_create_id"))?;
     let (id, raw, manager) = (own.id, RawAddress::of(address), libraries.manager);
     // SAFETY: a live id and address.
-    check(unsafe { (manager.resolve_address)(id, null(), raw.as_ptr(), RESOLVE_MS) })?;
+    check(unsafe { (manager.resolve_address)(id, null(), raw.as_ptr(), RESOLVE_MS) })
+        .map_err(at("rdma_resolve_addr"))?;
     // SAFETY: a live id.
-    check(unsafe { (manager.resolve_route)(id, RESOLVE_MS) })?;
-    let mut connection = Connection::prepare(own, libraries, helpers)?;
+    check(unsafe { (manager.resolve_route)(id, RESOLVE_MS) }).map_err(at("rdma_resolve_route"))?;
+    let mut connection = Connection::prepare(own, libraries, helpers)
+        .map_err(at("a queue pair and memory for it"))?;
     // SAFETY: a live id with its queue pair.
-    check(unsafe { (manager.connect)(id, null()) })?;
+    check(unsafe { (manager.connect)(id, null()) }).map_err(at("rdma_connect"))?;
     let measured = measure(begin.elapsed(), &mut connection);
-    if measured.is_ok() {
-        connection.send(RECEIVES, END)?;
-    }
+    let measured = measured.and_then(|value| connection.send(RECEIVES, END).map(|()| value));
     // SAFETY: a live id.
     unsafe { (manager.disconnect)(id) };
-    measured
+    measured.map_err(at("rdma_post_send, rdma_get_recv_comp"))
 }
 
 /// The report, and whether both ways work.
 pub(crate) fn ping(libraries: &Libraries, text: &str, port: u16) -> (Value, bool) {
     let address = match resolve(text, port) {
         Ok(address) => address,
-        Err(problem) => return (Map::default().with("failed", problem).into(), false),
+        Err(problem) => {
+            let remedy = format!("`getent ahosts {text}` asks the resolver for the name");
+            let map = Map::default().with("failed", problem).with("remedy", remedy);
+            return (map.into(), false);
+        }
     };
+    if std::env::var_os(ANSWER_VARIABLE).is_none() {
+        // SAFETY: the program has one thread so far.
+        unsafe { std::env::set_var(ANSWER_VARIABLE, ANSWER.as_millis().to_string()) };
+    }
     let next = SocketAddr::new(address.ip(), port.wrapping_add(1));
     let sockets = connect_rsocket(libraries, address);
     let ids = connect_id(libraries, next);
     let is_fine = sockets.is_ok() && ids.is_ok();
-    let shown = |result: io::Result<Value>| {
-        result.unwrap_or_else(|error| Map::default().with("failed", error.to_string()).into())
+    let shown = |result: Result<Value, Failure>, to| {
+        result.unwrap_or_else(|failure| failure.value(libraries, to))
     };
     let map = Map::default().with("to", address.ip().to_string());
-    (map.with("rsockets", shown(sockets)).with("ids", shown(ids)).into(), is_fine)
+    (map.with("rsockets", shown(sockets, address)).with("ids", shown(ids, next)).into(), is_fine)
 }
 
 /// Echoes for ever, on the addresses of all devices or on one.
 pub(crate) fn serve(
     libraries: &'static Libraries,
-    at: Option<&str>,
+    place: Option<&str>,
     port: u16,
 ) -> Result<(), String> {
-    let address = match at {
-        Some(text) => resolve(text, port)?,
-        None => SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), port),
+    let all = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
+    let (address, listener) = match place {
+        Some(text) => {
+            let address = resolve(text, port)?;
+            (address, listen_rsocket(libraries, address))
+        }
+        // Of both families, where the machine has both.
+        None => {
+            let [both, one] = all.map(|ip| SocketAddr::new(ip, port));
+            match listen_rsocket(libraries, both) {
+                Ok(listener) => (both, Ok(listener)),
+                Err(_) => (one, listen_rsocket(libraries, one)),
+            }
+        }
     };
     let next = SocketAddr::new(address.ip(), port.wrapping_add(1));
-    let failed = |what: &'static str| move |error: io::Error| format!("{what}: {error}");
-    let listener = listen_rsocket(libraries, address).map_err(failed("rsockets"))?;
+    let listener = listener.map_err(|failure| failure.at_start(address))?;
     if let Some(helpers) = libraries.helpers {
-        let own = listen_id(libraries, next).map_err(failed("ids"))?;
+        let own = listen_id(libraries, next).map_err(|failure| failure.at_start(next))?;
         let id = own.id as usize;
         // It stays until the program ends.
         std::mem::forget(own);
@@ -334,21 +366,22 @@ fn report(ended: io::Result<()>) {
     }
 }
 
-fn listen_rsocket(libraries: &Libraries, address: SocketAddr) -> io::Result<Rsocket<'_>> {
-    let socket = Rsocket::new(libraries, address)?;
+fn listen_rsocket(libraries: &Libraries, address: SocketAddr) -> Result<Rsocket<'_>, Failure> {
+    let socket = Rsocket::new(libraries, address).map_err(at("rsocket"))?;
     let raw = RawAddress::of(address);
     // SAFETY: a live address of that length.
-    check(unsafe { (libraries.manager.rbind)(socket.fd, raw.as_ptr(), raw.length()) })?;
+    check(unsafe { (libraries.manager.rbind)(socket.fd, raw.as_ptr(), raw.length()) })
+        .map_err(at("rbind"))?;
     // SAFETY: no pointers.
-    check(unsafe { (libraries.manager.rlisten)(socket.fd, 128) })?;
+    check(unsafe { (libraries.manager.rlisten)(socket.fd, 128) }).map_err(at("rlisten"))?;
     Ok(socket)
 }
 
-fn listen_id(libraries: &Libraries, address: SocketAddr) -> io::Result<OwnId<'_>> {
-    let own = OwnId::new(libraries)?;
-    own.bind(address)?;
+fn listen_id(libraries: &Libraries, address: SocketAddr) -> Result<OwnId<'_>, Failure> {
+    let own = OwnId::new(libraries).map_err(at("rdma_create_id"))?;
+    own.bind(address).map_err(at("rdma_bind_addr"))?;
     // SAFETY: a live id.
-    check(unsafe { (libraries.manager.listen)(own.id, 128) })?;
+    check(unsafe { (libraries.manager.listen)(own.id, 128) }).map_err(at("rdma_listen"))?;
     Ok(own)
 }
 

@@ -85,7 +85,7 @@ fn ip_route(destination: SocketAddr) -> String {
     }
 }
 
-fn explain(libraries: &Libraries, destination: SocketAddr, error: &io::Error) -> String {
+pub(crate) fn explain(libraries: &Libraries, destination: SocketAddr, error: &io::Error) -> String {
     let devices = match device::all(libraries) {
         Ok(devices) if !devices.is_empty() => devices,
         _ => return "no RDMA device: see `rdmacm-info check`".to_owned(),

@@ -11,9 +11,21 @@ pub(crate) enum Value {
     Number(i64),
     Real(f64),
     Flag(bool),
+    /// What cannot be known.
+    Nothing,
     List(Vec<Value>),
     Map(Vec<(String, Value)>),
     Table(Table),
+    /// A name with its state, and what belongs to it.
+    Finding(Finding),
+}
+
+/// As text its name is the first key, as JSON each has the same keys.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finding {
+    pub(crate) name: &'static str,
+    pub(crate) state: &'static str,
+    pub(crate) more: Vec<(String, Value)>,
 }
 
 /// Rows of values: as text in columns, as JSON a map for each.
@@ -28,6 +40,12 @@ pub(crate) struct Table {
 impl From<Table> for Value {
     fn from(table: Table) -> Value {
         Value::Table(table)
+    }
+}
+
+impl From<Finding> for Value {
+    fn from(finding: Finding) -> Value {
+        Value::Finding(finding)
     }
 }
 
@@ -90,6 +108,12 @@ impl Map {
     }
 }
 
+impl Map {
+    pub(crate) fn entries(self) -> Vec<(String, Value)> {
+        self.0
+    }
+}
+
 impl From<Map> for Value {
     fn from(map: Map) -> Value {
         Value::Map(map.0)
@@ -147,6 +171,13 @@ impl Serialize for Value {
             Value::List(list) => to.collect_seq(list),
             Value::Map(map) => to.collect_map(map.iter().map(|(key, value)| (key, value))),
             Value::Table(table) => table.maps().serialize(to),
+            Value::Nothing => to.serialize_unit(),
+            Value::Finding(finding) => {
+                let named = [("check", finding.name), ("state", finding.state)];
+                let named = named.map(|(key, text)| (key.to_owned(), Value::from(text)));
+                let all = named.iter().chain(&finding.more);
+                to.collect_map(all.map(|(key, value)| (key, value)))
+            }
         }
     }
 }
@@ -184,7 +215,14 @@ impl Value {
                 }
                 Ok(())
             }
+            Value::Table(table) if table.rows.is_empty() => writeln!(out, "none"),
             Value::Table(table) => table.text(indent, out),
+            Value::Nothing => writeln!(out, "-"),
+            Value::Finding(finding) => {
+                let mut map = vec![(finding.name.to_owned(), finding.state.into())];
+                map.extend(finding.more.iter().cloned());
+                Value::Map(map).text(indent, out)
+            }
         }
     }
 
@@ -244,6 +282,15 @@ mod tests {
             "{\"all\":[{\"name\":\"a\",\"count\":100},{\"name\":\"longer\",\"count\":5},\
              {\"name\":\"c\",\"count\":1}]}\n"
         );
+    }
+
+    #[test]
+    fn findings_have_the_same_keys_in_json() {
+        let more = Map::default().with("found", "rxe0").entries();
+        let finding = Value::from(Finding { name: "devices", state: "ok", more });
+        assert_eq!(finding.render(false), "devices: ok\nfound: rxe0\n");
+        let json = "{\"check\":\"devices\",\"state\":\"ok\",\"found\":\"rxe0\"}\n";
+        assert_eq!(finding.render(true), json);
     }
 
     #[test]

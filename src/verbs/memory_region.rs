@@ -9,6 +9,7 @@
 #![allow(unsafe_code)]
 
 use super::context::ProtectionDomain;
+use super::locked_memory::Shortage;
 use super::provider::created;
 use base::because;
 use base::errno::{Errno, Result};
@@ -39,15 +40,11 @@ pub(crate) unsafe fn register(
 #[cold]
 #[inline(never)]
 fn refused(error: Errno, start: *mut c_void, length: usize, access: u32) -> Errno {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: a live struct.
-    unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
-    let (kilobytes, limit) = (length / 1024, limit.rlim_cur / 1024);
     match error {
         Errno::ENOMEM => because!(
             error,
-            "ibv_reg_mr of {length} bytes ({kilobytes} kB) at {start:?}: {limit} kB may be locked \
-             (`ulimit -l`, LimitMEMLOCK= of systemd), or the device has no memory region left"
+            "ibv_reg_mr of {length} bytes at {start:?}: {}",
+            Shortage { start: start.addr(), length }
         ),
         Errno::EFAULT => because!(
             error,

@@ -11,6 +11,7 @@
 //! | `shared_queue` | shared receive queues and XRC domains |
 //! | `address_handle` | address handles |
 //! | `memory_region` | registered memory |
+//! | `locked_memory` | why no more memory can be registered |
 //! | `context` | device contexts and protection domains |
 //! | `watch` | failed completions in the log |
 //! | `status` | what the status of a completion means |
@@ -19,6 +20,7 @@
 mod address_handle;
 mod completion;
 mod context;
+mod locked_memory;
 mod memory_region;
 mod provider;
 mod queue_pair;

@@ -42,7 +42,7 @@ pub(super) fn put(line: &[u8]) {
             Ok(fd) => drop(output::write_all(fd, line)),
             Err(error) => {
                 if OPENER.swap(-process(), Ordering::Relaxed) != -process() {
-                    tell_failure(error);
+                    tell_failure(name, error);
                 }
                 put_on_standard_error(line);
             }
@@ -51,10 +51,11 @@ pub(super) fn put(line: &[u8]) {
     }
 }
 
-fn tell_failure(error: Errno) {
+fn tell_failure(name: &Name, error: Errno) {
     let mut line = Line::new();
     line.begin("cm", "error");
-    let _ = write!(line, "cannot open RDMACM_LOG_FILE, lines go to standard error: {error}");
+    let file = name.of(process());
+    let _ = write!(line, "cannot open RDMACM_LOG_FILE {file}, lines go to standard error: {error}");
     put_on_standard_error(line.end());
 }
 

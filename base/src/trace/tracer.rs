@@ -333,7 +333,12 @@ fn refuse(error: Errno) {
     let reason = match error {
         Errno::EAGAIN => "another process writes the file: put %p into its name",
         Errno::EPERM => "it is no regular file of this user's own, or has another name",
+        Errno::ENOENT => "its folder does not exist",
+        Errno::EACCES => "this user may not write there",
         _ => "the file cannot be made",
     };
-    log::insist(format_args!("no trace (RDMACM_TRACE): {reason}: {error}"));
+    if let Some(name) = name() {
+        let file = name.of(process());
+        log::insist(format_args!("no trace (RDMACM_TRACE) in {file}: {reason}: {error}"));
+    }
 }

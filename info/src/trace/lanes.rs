@@ -27,6 +27,8 @@ pub(crate) struct Mark {
 /// What an rsocket has moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Traffic {
+    /// Not of an id: its work requests are the program's own.
+    pub(crate) has_bytes: bool,
     pub(crate) sent: u64,
     pub(crate) received: u64,
     pub(crate) completions: u64,
@@ -96,6 +98,7 @@ impl Lane {
         if let Some(sent) = number(record, "sent") {
             let count = |name| number(record, name).unwrap_or(0);
             self.traffic = Traffic {
+                has_bytes: true,
                 sent,
                 received: count("received"),
                 completions: count("completions"),
@@ -251,9 +254,11 @@ impl Trace {
             lane.waits.push((begin, end));
             // Bytes so far, should the process be killed before it says all.
             if let Some(sent) = number(record, "sent") {
-                lane.traffic.sent = lane.traffic.sent.max(sent);
+                let traffic = &mut lane.traffic;
+                traffic.has_bytes = true;
+                traffic.sent = traffic.sent.max(sent);
                 let received = number(record, "received").unwrap_or(0);
-                lane.traffic.received = lane.traffic.received.max(received);
+                traffic.received = traffic.received.max(received);
             }
             return;
         }

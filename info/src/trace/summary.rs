@@ -2,7 +2,7 @@
 
 //! The table: where the time of each connection went.
 
-use super::lanes::{Lane, Trace};
+use super::lanes::{Lane, Trace, Traffic};
 use super::shown;
 use crate::value::{Map, Table, Value};
 use std::path::Path;
@@ -31,9 +31,11 @@ fn row(lane: &Lane, trace: &Trace) -> Vec<Value> {
     let other = (total - listens - times.iter().sum::<f64>()).max(0.0);
     let mut row: Vec<Value> = vec![lane.title().into(), lane.process.into(), micros(total)];
     row.extend(times.into_iter().map(micros));
-    row.extend([micros(other), micros(lane.traffic.transfer), micros(lane.traffic.waited)]);
-    let counts = [lane.traffic.sent, lane.traffic.received, lane.traffic.completions];
-    row.extend(counts.map(|count| Value::Number(count as i64)));
+    row.push(micros(other));
+    let Traffic { has_bytes, sent, received, completions, transfer, waited, .. } = lane.traffic;
+    let counted = |value| if has_bytes { value } else { Value::Nothing };
+    row.extend([counted(micros(transfer)), micros(waited)]);
+    row.extend([sent, received, completions].map(|count| counted(Value::Number(count as i64))));
     row.push(lane.outcome().into());
     row
 }
@@ -95,8 +97,8 @@ pub(super) fn summary(trace: &Trace, picture: &Path) -> Value {
         .with("lasts", shown(trace.end - trace.begin))
         .with("connections", Table { columns, rows, shown: ROWS })
         .with("phases", phases)
-        .with("bytes sent", sum(|lane| lane.traffic.sent))
-        .with("bytes received", sum(|lane| lane.traffic.received))
+        .with("bytes sent by rsockets", sum(|lane| lane.traffic.sent))
+        .with("bytes received by rsockets", sum(|lane| lane.traffic.received))
         .with("waits for several", others)
         .with("records", trace.records as i64)
         .with("records lost", trace.lost as i64)

@@ -179,7 +179,11 @@ fn cut(text: &str, letters: usize) -> String {
 fn draw_lane(lane: &Lane, trace: &Trace, (life, set_up): (Axis, Axis), y: f64, out: &mut String) {
     let end = lane.last(trace);
     let title = lane.title();
-    let short = cut(&title, LETTERS);
+    // Two processes may have lanes of one name.
+    let short = match trace.processes.len() {
+        0 | 1 => cut(&title, LETTERS),
+        _ => cut(&format!("{}: {title}", lane.process), LETTERS),
+    };
     let _ = writeln!(
         out,
         "<g class=\"lane\"><text x=\"8\" y=\"{:.1}\" class=\"label\">{}<title>{}, process {} {}</title></text>",

@@ -20,6 +20,9 @@ pub(super) fn report(id: &Id, event: &CmEvent) {
     let name = event_name(event.event()).to_str().unwrap_or_default();
     let status = event.status();
     match meaning(event.event(), status, id.is_on_iwarp()) {
+        Some((_, Errno::ETIMEDOUT)) if is_repeated(id, event) => {
+            log!(Debug, *id, "{name}, status {status}: once more");
+        }
         Some((reason, error)) => {
             let data = Data(event.private_data());
             because!(error, *id, "{name}, status {status}: {reason}{data}");
@@ -29,6 +32,12 @@ pub(super) fn report(id: &Id, event: &CmEvent) {
             None => log!(Info, *id, "{name}, status {status}"),
         },
     }
+}
+
+/// A further try of rconnect's.
+fn is_repeated(id: &Id, event: &CmEvent) -> bool {
+    matches!(event.event(), RDMA_CM_EVENT_ADDR_ERROR | RDMA_CM_EVENT_ROUTE_ERROR)
+        && id.with(|state| state.is_resolved_again)
 }
 
 /// What a failure means, and its errno; None for an event that is none.

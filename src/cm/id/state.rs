@@ -35,6 +35,8 @@ pub(crate) struct IdState {
     pub(crate) connect_failed: bool,
     /// Native InfiniBand addresses are in use, which QUERY_ROUTE cannot report.
     pub(crate) uses_ib_addresses: bool,
+    /// The library tries once more where nobody has answered.
+    pub(crate) is_resolved_again: bool,
     /// Made for a connection request.
     pub(crate) is_child: bool,
     /// The peer writes to memory of this side, and neither reads it nor has other rights.

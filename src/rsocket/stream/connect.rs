@@ -170,9 +170,19 @@ impl Stream {
             if !state.is_connecting() {
                 return Ok(());
             }
-            if error != Errno::ETIMEDOUT || state.attempt.retries >= MAX_RETRIES {
+            if error != Errno::ETIMEDOUT {
                 return Err(error);
             }
+            if state.attempt.retries >= MAX_RETRIES {
+                let tries = MAX_RETRIES + 1;
+                return Err(because!(
+                    error,
+                    **self.id(),
+                    "rconnect: no answer, tried {tries} times"
+                ));
+            }
+            // The first failure has its line in the log, the others would only repeat it.
+            self.id().with(|state| state.is_resolved_again = true);
             state.attempt.retries += 1;
             (state.attempt.destination.ok_or(error)?, state.attempt.timeout_ms())
         };

@@ -3,7 +3,7 @@
  * Questions to ibacm and what is made of its replies, by rdma_getaddrinfo and rdma_resolve_route.
  *
  * What the C library does otherwise is not asked for here: entries with native addresses go before the
- * others unasked (report 33), a reply without a path or source crashes it (A-4, A-5), and a silent
+ * others unasked, a reply without a path or source crashes it (A-4, A-5), and a silent
  * daemon stops it for good (A-2; see acm_wrong.c). The transaction number is not printed, it is always
  * zero there.
  *

@@ -2,9 +2,9 @@
 /*
  * All addresses of a name, the best first (A-7), each with what the hints say, once for each address.
  * Lengths in hints are held against their family (A-6), and an IPv4 text is no GID. The resolver's
- * failures have no errno, and what fails on the way to a success leaves none (report 14).
+ * failures have no errno, and what fails on the way to a success leaves none.
  *
- * differs: A-6, A-7, report 14
+ * differs: A-6, A-7, and errno is set after a success
  */
 #include "trace.h"
 

@@ -3,7 +3,7 @@
  * A kernel that has no commands beyond JOIN_MCAST: everything new fails with ENOSYS, and nothing else
  * is disturbed. The C library passes the kernel's EINVAL on, or -1 as errno.
  *
- * differs: report 14
+ * differs: errno is -1, or the kernel's EINVAL
  * theirs: absent
  * fake: device name=ib0 type=ib ip=10.77.0.1/24
  * fake: kernel max_cmd=22

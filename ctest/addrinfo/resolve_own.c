@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
  * rdma_resolve_addrinfo where ours differs from the C library on purpose:
- *  - names are resolved while the caller goes on (wish 2), so a name that does not exist is an event;
- *  - errno is a positive number (reports 14, 16), the status of an event a negative one;
+ *  - names are resolved while the caller goes on, so a name that does not exist is an event;
+ *  - errno is a positive number, the status of an event a negative one;
  *  - an INTERNAL event that nobody waits for is given back, and destroying the id does not hang (C-13);
  *  - a service keeps the hinted type of queue pair; a name that does not fit is refused, not cut.
  *
  * The program has a resolver of its own, which waits for a permission.
  *
- * differs: C-13, reports 14 and 16, wish 2
+ * differs: C-13, names are resolved before the call returns, and errno is negative
  * theirs: absent
  * fake: device name=ib0 type=ib ip=10.77.0.1/24
  * fake: device name=roce0 ip=10.78.0.1/24

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-18, #6
+ * differs: C-18
  * After a bind that chose no device every call that needs one fails, and none crashes.
  */
 #include "trace.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-14, #16
+ * differs: C-14
  * The active side's ACCEPT fails: CONNECT_ERROR with -errno.
  */
 #include "trace.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #8
+ * differs: rdma_destroy_id never returns
  * env: RDMACM_SYNC_TIMEOUT_MS=300
  * theirs: hangs
  * Destroying an id from the thread that still holds its event ends with ETIMEDOUT where waits are

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #3, C-14
+ * differs: C-14
  * The device cannot be opened when the address is resolved: ADDR_ERROR with a negative errno; the next
  * try works.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #5, c755e22b1
+ * differs: the device is not found, and the program goes on without one
  * fake: device ip=10.77.0.1/24 guid=0 index=3
  * A device with GUID 0 is found by its index.
  */

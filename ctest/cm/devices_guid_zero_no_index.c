@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #5
+ * differs: ADDR_RESOLVED without a device
  * fake: device ip=10.77.0.1/24 guid=0
  * fake: kernel index=0
  * A device with GUID 0 on a kernel that tells no index: ADDR_ERROR with -ENODEV.

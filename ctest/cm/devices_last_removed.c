@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-7, #7
+ * differs: C-7
  * fake: device name=one ip=10.77.0.1/24
  * The last device goes: it is not listed any more; when it comes back it works.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #19
+ * differs: errno is another one
  * fake: fail node nth=2 errno=EMFILE always
  * fake: fail chardev errno=EMFILE always
  * The errno of the open survives in a synchronous id too.

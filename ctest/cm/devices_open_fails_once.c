@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #3, C-7
+ * differs: C-7
  * fake: verbs open_device errno=EMFILE
  * A device whose first open fails is there the next time.
  */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-31, #10
+ * differs: C-31
  * A child destroys the ids and channel it inherited: its parent's objects stay.
  */
 #include "trace.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #23
+ * differs: rdma_migrate_id never returns
  * env: RDMACM_SYNC_TIMEOUT_MS=300
  * theirs: hangs
  * Moving with an event that nobody gives back ends with ETIMEDOUT where waits are limited.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-14, #16
+ * differs: C-14
  * The active queue pair cannot be moved: CONNECT_ERROR with -errno, and the peer's reaction is no news.
  */
 #include "trace.h"

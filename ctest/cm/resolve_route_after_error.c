@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-18, #5
+ * differs: C-18
  * rdma_resolve_route after ADDR_ERROR, when no device is known yet.
  */
 #include "trace.h"

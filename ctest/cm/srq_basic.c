@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #5, a second queue on an id loses the first one; ours refuses it as with queue pairs
+ * differs: a second queue on an id loses the first one; ours refuses it as with queue pairs
  * A shared receive queue: made, used by a queue pair, destroyed.
  */
 #include "trace.h"

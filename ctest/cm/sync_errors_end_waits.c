@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-10, #41
+ * differs: C-10
  * Every *_ERROR event ends a synchronous call, with the errno of its status.
  */
 #include "trace.h"

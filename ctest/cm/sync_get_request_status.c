@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: #15
+ * differs: a positive status becomes a negative errno
  * A request whose event has a status: the errno is above zero for each sign.
  */
 #include "trace.h"

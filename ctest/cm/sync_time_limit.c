@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /*
- * differs: C-10, #20, #21
+ * differs: C-10
  * env: RDMACM_SYNC_TIMEOUT_MS=300
  * theirs: hangs
  * fake: drop ADDR_RESOLVED

@@ -3,7 +3,7 @@
 
 A program is compiled once, against the system's headers, and runs with both libraries; output and
 exit code must be the same. A program that differs on purpose says so in its head comment (`differs:
-C-18, #5`) and has the right output beside it in NAME.expected; then ours must give exactly that,
+C-18`, the number of a fault in docs/faults.md, or a few words) and has the right output beside it in NAME.expected; then ours must give exactly that,
 and the C library must not.
 
 Other lines of a head comment:

@@ -32,7 +32,7 @@ def usual_failures(names, args, report):
         failures.check(page, name, ended, [failures.SOFT], args, report)
     if not names and not args.ours_only:
         theirs = [(name, failures.run(name, args.lib, page.script(name), theirs=True)) for name in chosen]
-        page.compare(failures.their_lines(theirs), "", [failures.THEIRS], args, report)
+        page.compare(failures.their_lines(page, theirs), "", [failures.THEIRS], args, report)
 
 
 def itself(name, args, report):

@@ -51,7 +51,7 @@ def usual_failures(names, args, report):
     for name in chosen:
         failures.check(page, name, ended[name][0], [failures.KERNEL, failures.SOFT], args, report)
     if not names:
-        theirs = failures.their_lines((name, ended[name][1]) for name in chosen)
+        theirs = failures.their_lines(page, ((name, ended[name][1]) for name in chosen))
         if args.show:
             print(theirs)
         page.compare(theirs, "", [failures.THEIRS_ON_KERNEL, failures.THEIRS], args, report)

@@ -6,6 +6,7 @@
 #include "trace.h"
 
 #include <linux/capability.h>
+#include <rdma/rsocket.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
@@ -82,6 +83,15 @@ static void no_route(void)
 
 	if (!CALL(rdma_resolve_addr(id, NULL, addr("192.0.2.1:7471"), 2000)))
 		take(ch);
+}
+
+/* rconnect asks for the address seven times. */
+static void neighbour(void)
+{
+	int fd = MUST(rsocket(AF_INET, SOCK_STREAM, 0));
+
+	fake("drop ADDR_RESOLVED; inject RESOLVE_ADDR event=ADDR_ERROR status=-110");
+	CALL(rconnect(fd, addr("10.77.0.8:7471"), sizeof(struct sockaddr_in)));
 }
 
 static void queue_pair(void)
@@ -203,7 +213,7 @@ static const struct {
 	{ "queue-pair", queue_pair }, { "memory", memory }, { "not-ready", not_ready },
 	{ "protection", protection }, { "private-data", private_data }, { "address", address },
 	{ "too-early", too_early }, { "preload-tcp", preload_tcp },
-	{ "name", unknown_name },
+	{ "name", unknown_name }, { "neighbour", neighbour },
 };
 
 int main(int argc, char **argv)

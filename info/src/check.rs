@@ -149,7 +149,7 @@ fn device_findings(device: &Device, findings: &mut Vec<Finding>) {
                 "give its network interface an IP address: ip addr add ADDRESS/24 dev INTERFACE",
             ));
         } else {
-            findings.push(fine("port", format!("{name}, {}, active", port.link_layer())));
+            findings.push(fine("port", format!("{name}, {}, active", device.transport())));
         }
         if port.is_ethernet && port.mtu < 1024 {
             findings.push(warning(

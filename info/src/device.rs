@@ -196,7 +196,7 @@ impl Device {
             .into()
     }
 
-    fn transport(&self) -> &'static str {
+    pub(crate) fn transport(&self) -> &'static str {
         match (self.is_iwarp, self.ports.iter().any(|port| !port.is_ethernet)) {
             (true, _) => "iWARP",
             (false, true) => "InfiniBand",

@@ -116,7 +116,7 @@ def ping(runs):
     ended = runs.run("ping", "10.77.0.9", script="peer 10.77.0.9; kernel unreachable=ETIMEDOUT")
     runs.check("ping of a silent host", ended, 1, r"remedy: 10\.77\.0\.9 does not answer: .*4791")
     ended = runs.run("serve", "192.0.2.77")
-    wanted = r"192\.0\.2\.77:7471: rbind: .*: no RDMA device has the address: "
+    wanted = r"192\.0\.2\.77:7471: rbind: .*: no RDMA device has the address \("
     (runs.report.good if ended.code == 1 and re.search(wanted, ended.err) else runs.report.bad)(
         "serve on a foreign address", indented(ended.err))
 

@@ -105,6 +105,11 @@ fn listed(devices: &io::Result<Vec<Device>>) -> Finding {
                   without an adapter: rdma link add rxe0 type rxe netdev eth0 (soft-RoCE). In a \
                   container pass /dev/infiniband";
     match devices {
+        Err(error) if error.raw_os_error() == Some(libc::ENOSYS) => fault(
+            "devices",
+            "the kernel has no verbs: the module ib_uverbs is not loaded, as no driver wants it",
+            remedy,
+        ),
         Err(error) => fault("devices", format!("libibverbs has no list: {error}"), remedy),
         Ok(devices) if devices.is_empty() => {
             let in_kernel = std::fs::read_dir("/sys/class/infiniband").map_or(0, Iterator::count);

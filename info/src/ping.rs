@@ -16,8 +16,9 @@ use rdma_sys::{ibv_mr, ibv_qp_init_attr, ibv_qp_type, ibv_wc, ibv_wc_status};
 use std::ffi::c_void;
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ptr::{null, null_mut};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 const SMALL: usize = 64;
@@ -82,6 +83,12 @@ impl<'a> Rsocket<'a> {
         Ok(Rsocket { fd, libraries, buffer: vec![0; LARGE] })
     }
 
+    fn set<T>(&self, level: i32, name: i32, value: &T) -> io::Result<()> {
+        let (start, size) = (std::ptr::from_ref(value).cast(), size_of::<T>() as libc::socklen_t);
+        // SAFETY: a live value of that length.
+        check(unsafe { (self.libraries.manager.rsetsockopt)(self.fd, level, name, start, size) })
+    }
+
     fn send(&self, bytes: &[u8]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -141,15 +148,14 @@ fn connect_rsocket(libraries: &Libraries, address: SocketAddr) -> Result<Value, 
     let mut socket = Rsocket::new(libraries, address).map_err(at("rsocket"))?;
     let raw = RawAddress::of(address);
     let limit = libc::timeval { tv_sec: ANSWER.as_secs() as libc::time_t, tv_usec: 0 };
-    let size = size_of_val(&limit) as libc::socklen_t;
-    let (level, name) = (libc::SOL_SOCKET, libc::SO_SNDTIMEO);
-    // SAFETY: a live value of that length. Without the limit it takes longer.
-    unsafe {
-        let limit = (&raw const limit).cast();
-        (libraries.manager.rsetsockopt)(socket.fd, level, name, limit, size);
-    }
+    // Without the limit it takes longer.
+    let _ = socket.set(libc::SOL_SOCKET, libc::SO_SNDTIMEO, &limit);
     // SAFETY: a live address of that length.
     check(unsafe { (libraries.manager.rconnect)(socket.fd, raw.as_ptr(), raw.length()) })
+        .map_err(|error| match error.raw_os_error() {
+            Some(libc::EINPROGRESS) => io::Error::from_raw_os_error(libc::ETIMEDOUT),
+            _ => error,
+        })
         .map_err(at("rconnect"))?;
     measure(begin.elapsed(), &mut socket).map_err(at("rsend, rrecv"))
 }
@@ -323,23 +329,26 @@ pub(crate) fn serve(
     place: Option<&str>,
     port: u16,
 ) -> Result<(), String> {
-    let all = [IpAddr::V6(Ipv6Addr::UNSPECIFIED), IpAddr::V4(Ipv4Addr::UNSPECIFIED)];
-    let (address, listener) = match place {
-        Some(text) => {
-            let address = resolve(text, port)?;
-            (address, listen_rsocket(libraries, address))
-        }
-        // Of both families, where the machine has both.
+    let listening = match place {
+        Some(text) => listen(libraries, resolve(text, port)?)?,
         None => {
-            let [both, one] = all.map(|ip| SocketAddr::new(ip, port));
-            match listen_rsocket(libraries, both) {
-                Ok(listener) => (both, Ok(listener)),
-                Err(_) => (one, listen_rsocket(libraries, one)),
+            let own = listen(libraries, SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port))?;
+            // Apart: devices of iWARP have no listener of both families. The machine may be without IPv6.
+            if listen(libraries, SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port)).is_err() {
+                eprintln!("rdmacm-info: IPv4 alone, there is no IPv6");
             }
+            own
         }
     };
-    let next = SocketAddr::new(address.ip(), port.wrapping_add(1));
-    let listener = listener.map_err(|failure| failure.at_start(address))?;
+    // The threads end with the program.
+    listening.join().map_err(|_| "a thread has ended".to_owned())
+}
+
+/// Threads that echo there.
+fn listen(libraries: &'static Libraries, address: SocketAddr) -> Result<JoinHandle<()>, String> {
+    let next = SocketAddr::new(address.ip(), address.port().wrapping_add(1));
+    let listener =
+        listen_rsocket(libraries, address).map_err(|failure| failure.at_start(address))?;
     if let Some(helpers) = libraries.helpers {
         let own = listen_id(libraries, next).map_err(|failure| failure.at_start(next))?;
         let id = own.id as usize;
@@ -348,6 +357,10 @@ pub(crate) fn serve(
         std::thread::spawn(move || accept_ids(libraries, helpers, id as *mut Id));
     }
     println!("echoing on {address} (rsockets) and {next} (ids)");
+    Ok(std::thread::spawn(move || accept_rsockets(libraries, &listener)))
+}
+
+fn accept_rsockets(libraries: &'static Libraries, listener: &Rsocket) {
     loop {
         // SAFETY: a live listener; no address is wanted.
         let fd = unsafe { (libraries.manager.raccept)(listener.fd, null_mut(), null_mut()) };
@@ -368,6 +381,9 @@ fn report(ended: io::Result<()>) {
 
 fn listen_rsocket(libraries: &Libraries, address: SocketAddr) -> Result<Rsocket<'_>, Failure> {
     let socket = Rsocket::new(libraries, address).map_err(at("rsocket"))?;
+    if address.is_ipv6() {
+        socket.set(libc::IPPROTO_IPV6, libc::IPV6_V6ONLY, &1_i32).map_err(at("rsetsockopt"))?;
+    }
     let raw = RawAddress::of(address);
     // SAFETY: a live address of that length.
     check(unsafe { (libraries.manager.rbind)(socket.fd, raw.as_ptr(), raw.length()) })

@@ -35,7 +35,7 @@ impl Failure {
                 "the machine answers, but nobody listens on port {port} of {ip}: run `rdmacm-info serve` \
                  there, with the same -p; it takes the port and the next one"
             ),
-            Some(libc::ETIMEDOUT | libc::EINPROGRESS) => format!(
+            Some(libc::ETIMEDOUT) => format!(
                 "{ip} does not answer: `ping {ip}`, then `rdmacm-info check` there; a firewall may drop UDP \
                  port 4791 (RoCE) or the TCP port (iWARP), and the MTU must fit on the whole path"
             ),
@@ -64,7 +64,8 @@ impl Failure {
                  names it; -p takes another port"
             }
             Some(libc::EADDRNOTAVAIL) => {
-                "no RDMA device has the address: `rdmacm-info` lists those that can be bound"
+                "no RDMA device has the address (`rdmacm-info` lists those that can be bound), or \
+                 another program has the port at another address"
             }
             _ => "`rdmacm-info check` says what is missing, RDMACM_LOG=warn the reason",
         };

@@ -71,6 +71,8 @@ def configuration(runs):
 def route(runs):
     runs.check("route", runs.run("route", SOFT_ADDRESS), 0, r"device: fake0\n +port: 1", rf"source: {SOFT_ADDRESS}")
     runs.check("no route", runs.run("route", "192.0.2.77"), 1, r"carried by: nothing", r"why: ")
+    runs.check("route over a port that is down", runs.run("route", "10.77.0.1", script="device name=fake0 type=roce "
+               "ip=10.77.0.1/24 state=down"), 1, r"device: fake0\n", r"why not: fake0 port 1 is down: ip link set dev")
     runs.check("a name that is none", runs.run("route", "no.such.name.invalid"), 1, r"why: no\.such\.name")
 
 
@@ -79,8 +81,12 @@ def doctor(runs):
     broken = {
         "no device": ("nodevices", 1, r"devices: FAILED\n.*\n +remedy: load the driver"),
         "an iWARP device": ("device name=iw0 type=iwarp ip=10.77.0.1/24", 0, r"port: ok\n +found: iw0 port 1"),
-        "a port that is down": ("device name=fake0 type=roce ip=10.77.0.1/24 state=down", 0,
-                                r"port: warning\n +found: fake0 port 1 is down\n +remedy: set the network interface up"),
+        "a port that is down": ("device name=fake0 type=roce ip=10.77.0.1/24 state=down", 1,
+                                r"port: warning\n +found: fake0 port 1 is down\n +remedy: ip link set dev \w+ up(.*\n)*- ports: FAILED\n"),
+        "one port that is up": ("device name=fake0 type=roce ip=10.77.0.1/24 state=down; device name=fake1 type=roce ip=10.78.0.1/24",
+                                0, r"fake0 port 1 is down\n(.*\n)*.*found: fake1 port 1, RoCE, active"),
+        "link-local addresses alone": ("device name=fake0 type=roce ip=fe80::7/64", 0,
+                                       r"GIDs: warning\n +found: fake0 port 1 has link-local addresses only\n +remedy: give"),
         "no right to open the device": ("verbs open_device dev=fake0 errno=EACCES always", 1,
                                         r"device: FAILED\n +found: fake0 cannot be opened: Permission denied"),
         "no node of the connection manager": ("fail node errno=ENOENT always", 1,

@@ -76,6 +76,13 @@ static void silent_host(void)
 	take(ch);
 }
 
+/* The device's own port is down, so that nothing goes out. */
+static void port_down(void)
+{
+	need_soft_device();
+	silent_host();
+}
+
 static void no_route(void)
 {
 	struct rdma_event_channel *ch = channel();
@@ -214,6 +221,7 @@ static const struct {
 	{ "protection", protection }, { "private-data", private_data }, { "address", address },
 	{ "too-early", too_early }, { "preload-tcp", preload_tcp },
 	{ "name", unknown_name }, { "neighbour", neighbour },
+	{ "port-down", port_down },
 };
 
 int main(int argc, char **argv)

@@ -74,7 +74,7 @@ pub(crate) fn ip_of(storage: &libc::sockaddr_storage) -> Option<IpAddr> {
     }
 }
 
-/// The addresses of the interfaces that are up: (interface, address).
+/// The addresses of the interfaces: (interface, address). One that is down has its addresses, too.
 pub(crate) fn interfaces() -> Vec<(String, IpAddr)> {
     let mut found = Vec::new();
     let mut list = std::ptr::null_mut();
@@ -87,7 +87,7 @@ pub(crate) fn interfaces() -> Vec<(String, IpAddr)> {
         let mut next: *mut libc::ifaddrs = list;
         while let Some(entry) = next.as_ref() {
             next = entry.ifa_next;
-            if entry.ifa_addr.is_null() || entry.ifa_flags & libc::IFF_UP as u32 == 0 {
+            if entry.ifa_addr.is_null() {
                 continue;
             }
             let mut storage: libc::sockaddr_storage = MaybeUninit::zeroed().assume_init();

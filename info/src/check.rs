@@ -6,19 +6,22 @@
 //! Calls of librdmacm without pointers, and access(2) on C strings.
 #![allow(unsafe_code)]
 
-use crate::device::{self, Device};
+use crate::device::{self, Device, Port};
 use crate::library::Libraries;
 use crate::overview::{limit_of, text_of};
 use crate::value::{self, Map, Value};
 use std::ffi::CString;
 use std::io;
+use std::net::{Ipv4Addr, TcpStream};
 use std::path::Path;
+use std::time::Duration;
 
 const NODE: &str = "/dev/infiniband/rdma_cm";
 /// What an rsocket with its default buffers locks, and some more.
 const LITTLE_MEMORY: u64 = 1 << 20;
 const LITTLE_DESCRIPTORS: u64 = 1024;
 const ROCE_V2: u32 = 2;
+const IBACM_PORT: &str = "/run/ibacm.port";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Grade {
@@ -58,6 +61,10 @@ pub(crate) fn check(libraries: &Result<Libraries, String>) -> (Value, bool) {
             for device in devices.iter().flatten() {
                 device_findings(device, &mut findings);
             }
+            let mut ports = devices.iter().flatten().flat_map(|device| &device.ports).peekable();
+            if ports.peek().is_some() && !ports.any(Port::is_active) {
+                findings.push(fault("ports", "none is active", "see those above"));
+            }
             findings.push(manager(libraries));
         }
     }
@@ -68,6 +75,7 @@ pub(crate) fn check(libraries: &Result<Libraries, String>) -> (Value, bool) {
         if devices.iter().flat_map(|device| &device.ports).any(|port| !port.is_ethernet) {
             findings.push(ibacm());
         }
+        findings.extend(stale_port_file());
     }
     let is_fine = findings.iter().all(|finding| finding.grade != Grade::Failure);
     (Value::List(findings.into_iter().map(Finding::value).collect()), is_fine)
@@ -128,6 +136,10 @@ fn listed(devices: &io::Result<Vec<Device>>) -> Finding {
 
 fn device_findings(device: &Device, findings: &mut Vec<Finding>) {
     if let Some(problem) = &device.problem {
+        // libibverbs leaves another errno.
+        let denied =
+            device.node().and_then(|node| Some(format!("{node}: {}", may_use(&node).err()?)));
+        let problem = denied.unwrap_or_else(|| problem.to_string());
         findings.push(fault(
             "device",
             format!("{} cannot be opened: {problem}", device.name),
@@ -138,12 +150,7 @@ fn device_findings(device: &Device, findings: &mut Vec<Finding>) {
     for port in &device.ports {
         let name = format!("{} port {}", device.name, port.number);
         if !port.is_active() {
-            let remedy = if port.is_ethernet {
-                "set the network interface up: `ip link set dev INTERFACE up`; look at the cable"
-            } else {
-                "look at the cable, and start a subnet manager (opensm)"
-            };
-            findings.push(warning("port", format!("{name} is {}", port.state()), remedy));
+            findings.push(warning("port", format!("{name} is {}", port.state()), port.remedy()));
             continue;
         }
         let of_ip = port.gids.iter().filter(|gid| !port.is_ethernet || gid.kind == ROCE_V2);
@@ -151,7 +158,20 @@ fn device_findings(device: &Device, findings: &mut Vec<Finding>) {
             findings.push(fault(
                 "GIDs",
                 format!("{name} has no {} GID", if port.is_ethernet { "RoCE v2" } else { "valid" }),
-                "give its network interface an IP address: ip addr add ADDRESS/24 dev INTERFACE",
+                format!(
+                    "give its network interface an IP address: ip addr add ADDRESS/24 dev {}; RoCE v1 alone \
+                     is not routed, and peers must have it, too",
+                    port.interface()
+                ),
+            ));
+        } else if port.is_ethernet && !device.is_iwarp && !port.has_address() {
+            findings.push(warning(
+                "GIDs",
+                format!("{name} has link-local addresses only"),
+                format!(
+                    "give its network interface an IP address: ip addr add ADDRESS/24 dev {}",
+                    port.interface()
+                ),
             ));
         } else {
             findings.push(fine("port", format!("{name}, {}, active", device.transport())));
@@ -240,6 +260,24 @@ fn firewall() -> Finding {
         format!("packet filters are loaded ({})", filters.join(", ")),
         "RoCE v2 needs UDP port 4791 in and out: nft list ruleset, iptables -L -n",
     )
+}
+
+/// Of a daemon that has gone: rdma_getaddrinfo asks whoever has its TCP port by now.
+fn stale_port_file() -> Option<Finding> {
+    let text = text_of(IBACM_PORT)?;
+    let found = match text.parse::<u16>() {
+        Err(_) => format!("{IBACM_PORT} has no number: {text}"),
+        Ok(port) => {
+            let address = (Ipv4Addr::LOCALHOST, port).into();
+            let error = TcpStream::connect_timeout(&address, Duration::from_secs(1)).err()?;
+            format!("{IBACM_PORT} says port {port}, and nobody is there: {error}")
+        }
+    };
+    Some(warning(
+        "ibacm",
+        found,
+        format!("remove {IBACM_PORT}, or start the daemon: systemctl start ibacm"),
+    ))
 }
 
 fn ibacm() -> Finding {

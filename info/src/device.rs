@@ -57,6 +57,27 @@ impl Port {
         }
     }
 
+    /// Of the port's addresses, if it has any.
+    pub(crate) fn interface(&self) -> &str {
+        self.gids.iter().find_map(|gid| gid.interface.as_deref()).unwrap_or("INTERFACE")
+    }
+
+    /// Where it is not active.
+    pub(crate) fn remedy(&self) -> String {
+        match self.is_ethernet {
+            true => format!("ip link set dev {} up, and look at the cable", self.interface()),
+            false => "look at the cable, and start a subnet manager (opensm)".to_owned(),
+        }
+    }
+
+    /// One that means something beyond the link.
+    pub(crate) fn has_address(&self) -> bool {
+        self.gids.iter().any(|gid| match ip_of_gid(gid.raw) {
+            IpAddr::V4(_) => true,
+            IpAddr::V6(address) => !address.is_unicast_link_local(),
+        })
+    }
+
     pub(crate) fn link_layer(&self) -> &'static str {
         LINK_LAYERS[if self.is_ethernet { usize::from(ETHERNET) } else { 1 }]
     }
@@ -194,6 +215,17 @@ impl Device {
             .with("ports", ports)
             .with("limits", limits)
             .into()
+    }
+
+    /// What libibverbs opens for it.
+    pub(crate) fn node(&self) -> Option<String> {
+        let folders = std::fs::read_dir("/sys/class/infiniband_verbs").ok()?;
+        let is_own = |folder: &std::fs::DirEntry| {
+            std::fs::read_to_string(folder.path().join("ibdev"))
+                .is_ok_and(|name| name.trim() == self.name)
+        };
+        let name = folders.flatten().find(is_own)?.file_name().into_string().ok()?;
+        Some(format!("/dev/infiniband/{name}"))
     }
 
     pub(crate) fn transport(&self) -> &'static str {

@@ -355,8 +355,10 @@ fn listen(libraries: &'static Libraries, address: SocketAddr) -> Result<JoinHand
         // It stays until the program ends.
         std::mem::forget(own);
         std::thread::spawn(move || accept_ids(libraries, helpers, id as *mut Id));
+        println!("echoing on {address} (rsockets) and {next} (ids)");
+    } else {
+        println!("echoing on {address} (rsockets; with the C library there are no ids)");
     }
-    println!("echoing on {address} (rsockets) and {next} (ids)");
     Ok(std::thread::spawn(move || accept_rsockets(libraries, &listener)))
 }
 

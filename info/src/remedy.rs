@@ -35,10 +35,10 @@ impl Failure {
                 "the machine answers, but nobody listens on port {port} of {ip}: run `rdmacm-info serve` \
                  there, with the same -p; it takes the port and the next one"
             ),
-            Some(libc::ETIMEDOUT) => format!(
+            Some(libc::ETIMEDOUT) => route::own_problem(libraries, address).unwrap_or_else(|| format!(
                 "{ip} does not answer: `ping {ip}`, then `rdmacm-info check` there; a firewall may drop UDP \
                  port 4791 (RoCE) or the TCP port (iWARP), and the MTU must fit on the whole path"
-            ),
+            )),
             Some(libc::ENOMEM | libc::EAGAIN) => {
                 "no memory that may be locked, or no resources of the device: `rdmacm-info check`, \
                  `rdma resource`"
@@ -46,6 +46,14 @@ impl Failure {
             }
             Some(libc::ENODEV | libc::ENETUNREACH | libc::EHOSTUNREACH | libc::EADDRNOTAVAIL) => {
                 route::explain(libraries, address, &self.error)
+            }
+            Some(libc::EACCES | libc::EPERM) => {
+                "the user needs read and write access to /dev/infiniband/rdma_cm and uverbs*: group rdma, \
+                 udev rules"
+                    .to_owned()
+            }
+            None if !libraries.is_own() => {
+                "ids are measured with this library only: see `rdmacm-info check`".to_owned()
             }
             Some(libc::ECONNRESET | libc::EPIPE) | None => {
                 "the connection was made and then lost: look at what `rdmacm-info serve` says there, and \

@@ -29,8 +29,11 @@ pub(crate) fn route(libraries: &Libraries, text: &str, port: u16) -> (Value, boo
     let map =
         map.with("address", destination.ip().to_string()).with("IP route", ip_route(destination));
     match find(libraries, destination) {
-        Ok(found) => {
+        Ok((found, device, port)) => {
             let map = map.with("carried by", found);
+            if let Some(why) = port_problem(libraries, &device, port) {
+                return (map.with("why not", why).into(), false);
+            }
             let note = "the preload library leaves loop-back to the kernel: take another address of this machine";
             let map = if destination.ip().is_loopback() { map.with("note", note) } else { map };
             (map.into(), true)
@@ -49,7 +52,7 @@ pub(crate) fn route(libraries: &Libraries, text: &str, port: u16) -> (Value, boo
 fn find(
     libraries: &Libraries,
     destination: SocketAddr,
-) -> Result<Value, (&'static str, io::Error)> {
+) -> Result<(Value, String, u8), (&'static str, io::Error)> {
     let own = OwnId::new(libraries).map_err(|error| ("rdma_create_id", error))?;
     let raw = RawAddress::of(destination);
     // SAFETY: a live id and address.
@@ -61,12 +64,26 @@ fn find(
     let (device, port) = own.device().unwrap_or_default();
     // SAFETY: a live id, whose fields the calls have filled.
     let (source, gid) = unsafe { (ip_of(&(*own.id).source), (*own.id).source_gid) };
-    Ok(Map::default()
-        .with("device", device)
+    let map = Map::default()
+        .with("device", device.as_str())
         .with("port", u32::from(port))
         .with("source", source.map_or("unknown".to_owned(), |source| source.to_string()))
-        .with("GID", Ipv6Addr::from(gid).to_string())
-        .into())
+        .with("GID", Ipv6Addr::from(gid).to_string());
+    Ok((map.into(), device, port))
+}
+
+/// Where the port of a device cannot carry anything.
+fn port_problem(libraries: &Libraries, name: &str, number: u8) -> Option<String> {
+    let devices = device::all(libraries).ok()?;
+    let device = devices.iter().find(|device| device.name == name)?;
+    let port = device.ports.iter().find(|port| port.number == number && !port.is_active())?;
+    Some(format!("{name} port {number} is {}: {}", port.state(), port.remedy()))
+}
+
+/// The same for the port to an address, if there is a route.
+pub(crate) fn own_problem(libraries: &Libraries, destination: SocketAddr) -> Option<String> {
+    let (_, device, port) = find(libraries, destination).ok()?;
+    port_problem(libraries, &device, port)
 }
 
 /// The name of the interface that has an address.

@@ -23,6 +23,15 @@ pub(super) fn report(id: &Id, event: &CmEvent) {
         Some((_, Errno::ETIMEDOUT)) if is_repeated(id, event) => {
             log!(Debug, *id, "{name}, status {status}: once more");
         }
+        Some((_, error)) if event.event() == RDMA_CM_EVENT_UNREACHABLE && id.is_port_down() => {
+            let port = id.port_num();
+            because!(
+                error,
+                *id,
+                "{name}, status {status}: port {port} of this side's own device is down: `rdma link`, the \
+                 cable, and `ip link` of its interface"
+            );
+        }
         Some((reason, error)) => {
             let data = Data(event.private_data());
             because!(error, *id, "{name}, status {status}: {reason}{data}");

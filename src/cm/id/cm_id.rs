@@ -27,7 +27,7 @@ use core::fmt;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use libc::c_void;
-use rdma_sys::{ibv_qp_type, ibv_sa_path_rec};
+use rdma_sys::{ibv_port_state, ibv_qp_type, ibv_sa_path_rec};
 
 /// All ids of the process, by the number that the kernel gives back in events.
 pub(crate) static IDS: Table<Id> = Table::new();
@@ -166,6 +166,15 @@ impl Id {
     pub(crate) fn is_on_iwarp(&self) -> bool {
         // SAFETY: valid id; the field is NULL or the context that the binding keeps open.
         unsafe { Context::from_raw((*self.public.get()).verbs) }.is_some_and(Context::is_iwarp)
+    }
+
+    /// The device says that nothing can go out. False where there is no device.
+    #[cold]
+    pub(crate) fn is_port_down(&self) -> bool {
+        // SAFETY: valid id; the field is NULL or the context that the binding keeps open.
+        let context = unsafe { Context::from_raw((*self.public.get()).verbs) };
+        let port = context.and_then(|context| context.query_port(self.port_num()).ok());
+        port.is_some_and(|port| port.state != ibv_port_state::IBV_PORT_ACTIVE)
     }
 
     pub(crate) fn user_context(&self) -> *mut c_void {

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn a_name_is_shown_as_it_is_opened() {
         let mut path = [0; PATH_ROOM];
-        path[..11].copy_from_slice(b"/a\xFF/%p.log");
+        path[..10].copy_from_slice(b"/a\xFF/%p.log");
         assert_eq!(Name(path).of(12).to_string(), "/a?/12.log");
     }
 

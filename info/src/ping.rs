@@ -10,7 +10,7 @@
 use crate::address::{RawAddress, resolve};
 use crate::library::{Helpers, Id, Libraries, check};
 use crate::overview::OwnId;
-use crate::remedy::{Failure, at};
+use crate::remedy::{Failure, LARGE_PART, at};
 use crate::value::{Map, Value};
 use rdma_sys::{ibv_mr, ibv_qp_init_attr, ibv_qp_type, ibv_wc, ibv_wc_status};
 use std::ffi::c_void;
@@ -38,18 +38,18 @@ trait Echo {
 }
 
 /// Rounds of both sizes, as the report has them.
-fn measure(connect: Duration, echo: &mut impl Echo) -> io::Result<Value> {
+fn measure(connect: Duration, echo: &mut impl Echo) -> Result<Value, Failure> {
     let micros = |time: Duration| time.as_secs_f64() * 1e6;
     let mut times = Vec::with_capacity(ROUNDS);
     for _ in 0..ROUNDS {
         let begin = Instant::now();
-        echo.round(SMALL)?;
+        echo.round(SMALL).map_err(at("64 bytes there and back"))?;
         times.push(begin.elapsed());
     }
     times.sort_unstable();
     let begin = Instant::now();
     for _ in 0..LARGE_ROUNDS {
-        echo.round(LARGE)?;
+        echo.round(LARGE).map_err(at(LARGE_PART))?;
     }
     let rate = (2 * LARGE * LARGE_ROUNDS) as f64 / begin.elapsed().as_secs_f64() / 1e6;
     let at = |index: usize| times.get(index).copied().map_or(f64::NAN, micros);
@@ -157,7 +157,7 @@ fn connect_rsocket(libraries: &Libraries, address: SocketAddr) -> Result<Value, 
             _ => error,
         })
         .map_err(at("rconnect"))?;
-    measure(begin.elapsed(), &mut socket).map_err(at("rsend, rrecv"))
+    measure(begin.elapsed(), &mut socket)
 }
 
 /// A connected id with registered memory: as many receive buffers as stand here, and one to send from.
@@ -255,7 +255,8 @@ fn completion(
     if done.status == ibv_wc_status::IBV_WC_SUCCESS {
         return Ok(done);
     }
-    Err(io::Error::other(format!("a work request failed with status {}", done.status)))
+    let status = done.status;
+    Err(io::Error::other(format!("a work request failed with status {status} (ibv_wc_status)")))
 }
 
 impl Drop for Connection<'_> {
@@ -292,10 +293,11 @@ fn connect_id(libraries: &Libraries, address: SocketAddr) -> Result<Value, Failu
     // SAFETY: a live id with its queue pair.
     check(unsafe { (manager.connect)(id, null()) }).map_err(at("rdma_connect"))?;
     let measured = measure(begin.elapsed(), &mut connection);
-    let measured = measured.and_then(|value| connection.send(RECEIVES, END).map(|()| value));
+    let measured = measured
+        .and_then(|value| connection.send(RECEIVES, END).map(|()| value).map_err(at("the end")));
     // SAFETY: a live id.
     unsafe { (manager.disconnect)(id) };
-    measured.map_err(at("rdma_post_send, rdma_get_recv_comp"))
+    measured
 }
 
 /// The report, and whether both ways work.

@@ -8,6 +8,9 @@ use crate::value::{Map, Value};
 use std::io;
 use std::net::SocketAddr;
 
+/// What does not work where the MTU differs.
+pub(crate) const LARGE_PART: &str = "64 KiB there and back";
+
 /// A call with its error.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -30,6 +33,12 @@ impl Failure {
 
     fn remedy(&self, libraries: &Libraries, address: SocketAddr) -> String {
         let (ip, port) = (address.ip(), address.port());
+        if self.call == LARGE_PART {
+            return format!(
+                "64 bytes pass, and large messages do not: compare the MTU that `rdmacm-info` shows here and \
+                 on {ip}, and `ping -M do -s SIZE {ip}` with the switches between: all must carry the same"
+            );
+        }
         match self.error.raw_os_error() {
             Some(libc::ECONNREFUSED) => format!(
                 "the machine answers, but nobody listens on port {port} of {ip}: run `rdmacm-info serve` \

@@ -236,7 +236,7 @@ impl StreamState {
             because!(
                 reason,
                 "rsocket {}{}: the connection is lost, the peer has not closed it: its program ended, or \
-                 the network or the device failed",
+                 the network or the device failed (large messages alone: the MTU of both sides and the switches)",
                 self.fd,
                 Names(self)
             );

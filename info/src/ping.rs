@@ -336,8 +336,9 @@ pub(crate) fn serve(
         None => {
             let own = listen(libraries, SocketAddr::new(Ipv4Addr::UNSPECIFIED.into(), port))?;
             // Apart: devices of iWARP have no listener of both families. The machine may be without IPv6.
-            if listen(libraries, SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port)).is_err() {
-                eprintln!("rdmacm-info: IPv4 alone, there is no IPv6");
+            let both = listen(libraries, SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port));
+            if let Err(problem) = both {
+                eprintln!("rdmacm-info: IPv4 alone: {problem}");
             }
             own
         }

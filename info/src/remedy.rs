@@ -76,8 +76,12 @@ impl Failure {
     /// Of `serve`.
     pub(crate) fn at_start(&self, address: SocketAddr) -> String {
         let remedy = match self.error.raw_os_error() {
-            Some(libc::EADDRINUSE) => {
-                "another program listens there, a second `rdmacm-info serve`? `rdma resource show cm_id` \
+            // For a wildcard address the kernel says EADDRNOTAVAIL, too.
+            Some(code)
+                if code == libc::EADDRINUSE
+                    || (code == libc::EADDRNOTAVAIL && address.ip().is_unspecified()) =>
+            {
+                "another program has the port, a second `rdmacm-info serve`? `rdma resource show cm_id` \
                  names it; -p takes another port"
             }
             Some(libc::EADDRNOTAVAIL) => {

@@ -75,10 +75,16 @@ SCENARIO(waitall_reset, .pairs = 2)
 /* MSG_TRUNC throws away, and needs no memory. */
 SCENARIO(discard, .pairs = 2)
 {
+	struct iovec parts[2] = { { NULL, 2 }, { NULL, 1 } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
 	int fds[2];
 
 	pair(fds);
-	deliver(fds[0], fds[1], "hello, world");
+	deliver(fds[0], fds[1], "hello, world, and all");
+	CHECK("recvmsg.null", call.recvmsg(fds[1], &message, MSG_TRUNC));
+	check_receive("recvmsg.then", fds[1], 3, MSG_PEEK);
+	CHECK("recvmsg.null.peek", call.recvmsg(fds[1], &message, MSG_TRUNC | MSG_PEEK));
+	CHECK("recvmsg.null.waitall", call.recvmsg(fds[1], &message, MSG_TRUNC | MSG_WAITALL));
 	CHECK("null", call.recv(fds[1], NULL, 3, MSG_TRUNC));
 	check_receive("then", fds[1], 3, MSG_PEEK);
 	CHECK("null.peek", call.recv(fds[1], NULL, 3, MSG_TRUNC | MSG_PEEK));

@@ -209,7 +209,12 @@ pub unsafe extern "C" fn rrecvmsg(socket: c_int, msg: *mut msghdr, flags: c_int)
         if msg.msg_iov.is_null() && msg.msg_iovlen > 0 {
             return Err(Errno::EFAULT);
         }
-        let received = receive(socket, buffers, 0, flags, sender)?;
+        let length = match flags & libc::MSG_TRUNC {
+            0 => 0,
+            // SAFETY: as above.
+            _ => unsafe { Buffers::total(msg.msg_iov, msg.msg_iovlen) },
+        };
+        let received = receive(socket, buffers, length, flags, sender)?;
         msg.msg_flags = if received.truncated { libc::MSG_TRUNC } else { 0 };
         // SAFETY: as above.
         unsafe { store_control(msg, &received.control) };

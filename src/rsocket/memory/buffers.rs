@@ -68,6 +68,20 @@ impl<'a> Buffers<'a> {
         Ok(Buffers { start: core::ptr::null_mut(), length: 0, rest: list, left })
     }
 
+    /// How long all pieces are together, wherever they are; 0 where `many` refuses their number.
+    ///
+    /// # Safety
+    /// `list` has `count` pieces.
+    #[cold]
+    pub(crate) unsafe fn total(list: *const iovec, count: usize) -> usize {
+        if list.is_null() || count > MAX_PIECES {
+            return 0;
+        }
+        // SAFETY: by contract.
+        let list = unsafe { core::slice::from_raw_parts(list, count) };
+        list.iter().fold(0, |total: usize, piece| total.saturating_add(piece.iov_len))
+    }
+
     /// Bytes that are still to be used.
     #[inline]
     pub(crate) fn left(&self) -> usize {

@@ -243,6 +243,9 @@ void fk_verbs_iwarp_connected(uint32_t qpn, uint32_t peer_qpn, bool up)
 		fk_qpp(a)->attr.dest_qp_num = peer_qpn;
 		fk_qpp(b)->attr.dest_qp_num = qpn;
 		fk_qpp(a)->attr.rnr_retry = fk_qpp(b)->attr.rnr_retry = 7;
+		/* Its devices let a connected peer write and read whatever the rights in INIT were. */
+		fk_qpp(a)->attr.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+		fk_qpp(b)->attr.qp_access_flags |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 		fk_qpp(a)->state = fk_qpp(b)->state = IBV_QPS_RTS;
 		fk_qp_progress(a);
 		fk_qp_progress(b);

@@ -6,7 +6,7 @@
  */
 #include "check.h"
 
-enum { PORT = 7220, ATTEMPTS = 1500, ROUNDS = 200 };
+enum { PORT = 7220, ATTEMPTS = 1500, ROUNDS = 200, DESTROY_ID = 1 };
 
 static const struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
@@ -151,6 +151,38 @@ static void by_another_thread(void)
 	CHECK("given up by another thread: is a listener", broken, 0, 0);
 }
 
+static void *dissolve_busy(void *unused)
+{
+	dissolve(busy);
+	return unused;
+}
+
+/* The connection that one thread gives up is still being taken down when another one connects anew: what it uses
+ * stays until then. */
+static void beside_connect(void)
+{
+	__typeof__(&rdmafake_commands) commands = RDMAFAKE(rdmafake_commands);
+	pthread_t ends, connects;
+	uint64_t before;
+	int fds[2];
+
+	pair(PORT + 4, fds);
+	busy = fds[1];
+	usleep(300000);
+	before = commands(DESTROY_ID);
+	RDMAFAKE(rdmafake_script)("hold verb:destroy_qp label=end");
+	pthread_create(&ends, NULL, dissolve_busy, NULL);
+	CHECK("beside a connect: the end begins", RDMAFAKE(rdmafake_wait_held)("end", 5000), 0, 0);
+	pthread_create(&connects, NULL, connect_busy, NULL);
+	usleep(300000);
+	CHECK("beside a connect: ids destroyed before the queue pair", commands(DESTROY_ID) - before, 0, 0);
+	RDMAFAKE(rdmafake_release)("end");
+	pthread_join(ends, NULL);
+	pthread_join(connects, NULL);
+	rclose(fds[0]);
+	rclose(fds[1]);
+}
+
 int main(void)
 {
 	int listening, other;
@@ -164,5 +196,7 @@ int main(void)
 	given_up(listening);
 	edges(other);
 	by_another_thread();
+	if (on_soft_device())
+		beside_connect();
 	return finish();
 }

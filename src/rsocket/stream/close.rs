@@ -43,8 +43,10 @@ impl Stream {
         if is_aborted && !self.state.lock().sent_disconnect {
             self.abort();
         }
-        let (waiters, link) = {
+        // The id lives as long as the link: another thread may be about to change it.
+        let (waiters, link, id) = {
             let mut state = self.state.lock();
+            let id = self.id();
             let link = match unsent {
                 Some(deadline) => {
                     state.unsent_until = deadline;
@@ -53,7 +55,7 @@ impl Stream {
                 None => state.link.take(),
             };
             state.is_left = true;
-            (core::mem::take(&mut state.waiters), link)
+            (core::mem::take(&mut state.waiters), link, id)
         };
         if let Some(link) = &link {
             background::forget_link(self, link);
@@ -61,6 +63,7 @@ impl Stream {
         // Sets let go of the socket before its descriptors can be another's.
         waiters.close();
         drop(link);
+        drop(id);
     }
 
     /// Until when the background sends what has not left.

@@ -95,11 +95,12 @@ impl Stream {
             Phase::Connected => drop(id.disconnect()),
             _ => {}
         }
-        drop(id);
         // Sets let go of the connection before its descriptor can be another's.
         observers.iter().for_each(|observer| observer.detach());
         drop(iomaps);
         self.drop_link(link);
+        // Which another thread may be about to change.
+        drop(id);
         // Where that fails the next call that needs an id makes one.
         let _ = self.renew_id();
         Ok(())

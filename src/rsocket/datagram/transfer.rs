@@ -276,7 +276,13 @@ impl Datagram {
             Err(Errno::ECONNREFUSED) if has_state && !had_sent => self.udp.send(header, &data, to),
             other => other,
         };
-        if has_state && sent.is_err() {
+        let is_over = match sent {
+            Ok(()) => false,
+            Err(Errno::ECONNREFUSED) => true,
+            // Says nothing of what was sent before.
+            Err(_) => !had_sent,
+        };
+        if has_state && is_over {
             self.state.lock().has_sent = false;
         }
         match sent {

@@ -139,6 +139,18 @@ static struct rdma_conn_param greeting(struct script *script)
 	};
 }
 
+/* Until there is something to tell. The fuzzer's own alarms end a wait. */
+static int wait_for(int fd, int ms)
+{
+	struct pollfd poll_one = { fd, POLLIN | POLLOUT, 0 };
+	int found;
+
+	do
+		found = rpoll(&poll_one, 1, ms);
+	while (found < 0 && errno == EINTR);
+	return found == 1;
+}
+
 /* The rsocket, -1 where the greeting was refused. */
 static int peer_connects(struct script *script)
 {
@@ -155,8 +167,7 @@ static int peer_connects(struct script *script)
 	MUST(!rdma_connect(peer.id, &param));
 	if (next_event() != RDMA_CM_EVENT_ESTABLISHED)
 		return -1;
-	struct pollfd poll_one = { listening, POLLIN, 0 };
-	MUST(rpoll(&poll_one, 1, WAIT_MS) == 1);
+	MUST(wait_for(listening, WAIT_MS));
 	int fd = raccept(listening, NULL, NULL);
 	MUST(fd >= 0 && !rfcntl(fd, F_SETFL, O_NONBLOCK));
 	return fd;
@@ -180,9 +191,8 @@ static int peer_accepts(struct script *script)
 		MUST(!rdma_accept(peer.id, &param));
 		next_event();
 	}
-	struct pollfd poll_one = { fd, POLLIN | POLLOUT, 0 };
 	/* A peer without room for a message leaves it unwritable. */
-	rpoll(&poll_one, 1, 20);
+	wait_for(fd, 20);
 	return fd;
 }
 

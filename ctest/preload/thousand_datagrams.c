@@ -9,34 +9,7 @@
  */
 #include "check.h"
 
-#include <dirent.h>
-
 enum { SOCKETS = 1000, BURST = 700 };
-
-static long descriptors(void)
-{
-	DIR *all = opendir("/proc/self/fd");
-	long count = 0;
-
-	while (readdir(all))
-		count++;
-	closedir(all);
-	return count;
-}
-
-/* Kilobytes in memory. */
-static long memory(void)
-{
-	char line[200];
-	FILE *status = fopen("/proc/self/status", "r");
-	long size = -1;
-
-	while (fgets(line, sizeof line, status))
-		if (sscanf(line, "VmRSS: %ld", &size) == 1)
-			break;
-	fclose(status);
-	return size;
-}
 
 /* Datagrams that nobody reads yet; how many are there in the end. */
 static int burst(int from, int to, int count)
@@ -63,17 +36,17 @@ int main(void)
 	fds[0] = MUST(socket(AF_INET, SOCK_DGRAM, 0));
 	MUST(bind_to(fds[0], HERE, 0));
 	burst(fds[0], fds[0], 1);
-	before = descriptors(), size = memory();
+	before = open_files(), size = resident();
 	for (int i = 1; i < SOCKETS; i++) {
 		fds[i] = MUST(socket(AF_INET, SOCK_DGRAM, 0));
 		MUST(bind_to(fds[i], HERE, 0));
 		good += burst(fds[i - 1], fds[i], 1) == 1;
 	}
 	check("each gets its datagram", good == SOCKETS - 1);
-	each = (descriptors() - before) / (SOCKETS - 1);
-	say("# %ld descriptors and %ld kB for each", each, (memory() - size) / (SOCKETS - 1));
+	each = (open_files() - before) / (SOCKETS - 1);
+	say("# %ld descriptors and %ld kB for each", each, (resident() - size) / 1024 / (SOCKETS - 1));
 	check("three descriptors", each <= 3);
-	check("a megabyte", (memory() - size) / (SOCKETS - 1) <= 1024);
+	check("a megabyte", (resident() - size) / 1024 / (SOCKETS - 1) <= 1024);
 	good = burst(fds[1], fds[2], BURST);
 	say("# %d of %d", good, BURST);
 	check("it holds more where it has to", good > 500);

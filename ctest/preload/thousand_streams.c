@@ -9,34 +9,7 @@
  */
 #include "check.h"
 
-#include <dirent.h>
-
 enum { STREAMS = 1000, ENDS = 2 * STREAMS };
-
-static long descriptors(void)
-{
-	DIR *all = opendir("/proc/self/fd");
-	long count = 0;
-
-	while (readdir(all))
-		count++;
-	closedir(all);
-	return count;
-}
-
-/* Kilobytes in memory, shared with the device or not. */
-static long memory(void)
-{
-	char line[200];
-	FILE *status = fopen("/proc/self/status", "r");
-	long size = -1;
-
-	while (fgets(line, sizeof line, status))
-		if (sscanf(line, "VmRSS: %ld", &size) == 1)
-			break;
-	fclose(status);
-	return size;
-}
 
 /* Descriptors of a kind among those of the process. */
 static void kinds(void)
@@ -74,10 +47,10 @@ int main(void)
 
 	pair_of(server, fds[STREAMS]);
 	ping(fds[STREAMS][0], fds[STREAMS][1]);
-	before = descriptors(), size = memory();
+	before = open_files(), size = resident();
 	for (int i = 0; i < STREAMS; i++)
 		pair_of(server, fds[i]);
-	after = descriptors() - before, grown = memory() - size;
+	after = open_files() - before, grown = (resident() - size) / 1024;
 	kinds();
 	say("# %.2f descriptors and %ld kB for each end", (double)after / ENDS, grown / ENDS);
 	check("two or three descriptors", after <= 3 * ENDS);
@@ -88,11 +61,11 @@ int main(void)
 		good += send(fds[i][0], "x", 1, 0) == 1 && recv(fds[i][1], &byte, 1, 0) == 1 && byte == 'x';
 	}
 	check("all work", good == STREAMS);
-	grown = memory() - size;
+	grown = (resident() - size) / 1024;
 	say("# %ld kB for each end that was used", grown / ENDS);
 	for (int i = 0; i < STREAMS; i++)
 		close(fds[i][0]), close(fds[i][1]);
-	check("none is left", descriptors() - before <= 64);
-	say("# %ld are left", descriptors() - before);
+	check("none is left", open_files() - before <= 64);
+	say("# %ld are left", open_files() - before);
 	return failures != 0;
 }

@@ -10,17 +10,6 @@ enum { PORT = 7220, ATTEMPTS = 1500, ROUNDS = 200, DESTROY_ID = 1 };
 
 static const struct sockaddr unspec = { .sa_family = AF_UNSPEC };
 
-static int descriptors(void)
-{
-	DIR *all = opendir("/proc/self/fd");
-	int n = 0;
-
-	while (readdir(all))
-		n++;
-	closedir(all);
-	return n;
-}
-
 static void *accept_all(void *arg)
 {
 	for (int fd;;)
@@ -50,13 +39,13 @@ static void given_up(int listening)
 		if (!(i % 2))
 			dissolve(fd);
 		if (i == ATTEMPTS / 4)
-			before = descriptors();
+			before = open_files();
 	}
 	CHECK("attempts are given up", failed, 0, 0);
 	/* What the pool has kept of those that were connected goes after a moment. */
-	for (int ms = 0; ms < 10000 && descriptors() > before + 4; ms += 50)
+	for (int ms = 0; ms < 10000 && open_files() > before + 4; ms += 50)
 		usleep(50000);
-	CHECK_TRUE("no descriptor is left of them", descriptors() <= before + 4);
+	CHECK_TRUE("no descriptor is left of them", open_files() <= before + 4);
 	rfcntl(fd, F_SETFL, 0);
 	CHECK("and the last connects", rconnect(fd, (struct sockaddr *)&sin, sizeof sin), 0, 0);
 	rclose(fd);

@@ -4,25 +4,13 @@
 #define PEER_H
 
 #include "check.h"
+#include "hello.h"
 #include <arpa/inet.h>
 #include <endian.h>
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
 enum { HALF = 65536, RECEIVES = 300, PILE = 4000, DATA = 0, CREDIT = 4u << 29, IOMAP = 6u << 29, CONTROL = 7u << 29 };
-
-struct entry {
-	uint64_t address;
-	uint32_t key, length;
-};
-
-/* The private data of connect and accept. */
-struct hello {
-	uint8_t version, flags;
-	uint16_t credits;
-	uint8_t reserved[3], iomap;
-	struct entry targets, first;
-} __attribute__((packed));
 
 static struct peer {
 	struct rdma_event_channel *channel;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* The device goes while threads are in every kind of wait on its rsockets: each ends, soon and with ENODEV, what is
  * left of the sockets closes, and a device that comes back serves again. On the soft device, and with rxe in a guest. */
-#include "check.h"
+#include "device.h"
 
 enum { WAITS = 6 };
 
@@ -10,20 +10,13 @@ static char buf[200000];
 
 static void take_away(void)
 {
-	if (on_soft_device())
-		RDMAFAKE(rdmafake_device_remove)("fake0");
-	else if (system("rdma link delete rxe0"))
+	if (!device_goes())
 		exit(2);
 }
 
 static void bring_back(void)
 {
-	if (on_soft_device())
-		RDMAFAKE(rdmafake_device_return)("fake0");
-	else if (system("for i in 1 2 3 4 5 6 7 8 9; do rdma link add rxe0 type rxe netdev d0 && break; sleep 0.5; done; "
-			"for i in 1 2 3 4 5 6 7 8 9; do grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state && break;"
-			" sleep 0.5; done"))
-		exit(2);
+	device_returns();
 	usleep(500000);
 }
 

@@ -4,41 +4,14 @@
  * meanwhile, and over the device when it is back. On the soft device, and with rxe in a guest.
  * network: yes
  */
-#include "check.h"
+#include "device.h"
 
 static int set;
 
 static void take_away(void)
 {
-	if (on_soft_device())
-		RDMAFAKE(rdmafake_device_remove)("fake0");
-	else if (system("timeout 20 rdma link delete rxe0"))
+	if (!device_goes())
 		printf("not-ok datagrams: the device does not go\n");
-}
-
-static void bring_back(void)
-{
-	if (on_soft_device())
-		RDMAFAKE(rdmafake_device_return)("fake0");
-	else if (system("for i in 1 2 3 4 5 6 7 8 9; do rdma link add rxe0 type rxe netdev d0 && break; sleep 0.5; done; "
-			"for i in 1 2 3 4 5 6 7 8 9; do grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state && break;"
-			" sleep 0.5; done"))
-		exit(2);
-}
-
-/* Packets over the device. */
-static long over_device(void)
-{
-	FILE *file = fopen("/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts", "r");
-	long count = 0;
-
-	if (on_soft_device())
-		count = RDMAFAKE(rdmafake_verbs)("post_send");
-	else if (!file || fscanf(file, "%ld", &count) != 1)
-		exit(2);
-	if (file)
-		fclose(file);
-	return count;
 }
 
 static int bound(int port)
@@ -136,7 +109,7 @@ int main(void)
 		CHECK("datagrams: while it is gone", exchanged(one, other), 100, 0);
 		if (on_soft_device())
 			CHECK("datagrams: not over the device", over_device() - before, 0, 0);
-		bring_back();
+		device_returns();
 		/* Looked for each second. */
 		usleep(2500000);
 		before = over_device();

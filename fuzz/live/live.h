@@ -3,20 +3,13 @@
 #ifndef LIVE_H
 #define LIVE_H
 
-#include <arpa/inet.h>
-#include <errno.h>
+#include "helpers.h"
 #include <endian.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
 #include <rdma/rsocket.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #define DEVICE_ADDRESS "10.77.0.1"
 
@@ -46,21 +39,7 @@ static inline uint32_t word(struct script *script)
 	return value;
 }
 
-static inline struct sockaddr_in device(int port)
-{
-	struct sockaddr_in sin = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-
-	inet_pton(AF_INET, DEVICE_ADDRESS, &sin.sin_addr);
-	return sin;
-}
-
-static inline double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+static inline struct sockaddr_in device(int port) { return ipv4(DEVICE_ADDRESS, port); }
 
 /* No non-blocking call lasts so long, whatever a peer does. */
 #define IN_TIME(call)                                   \
@@ -71,16 +50,7 @@ static inline double now(void)
 		result_;                                \
 	})
 
-/* Descriptors that are open; what an input leaves open is found after some hundred of them. */
-static inline int open_files(void)
-{
-	int count = 0;
-
-	for (int fd = 0; fd < 1024; fd++)
-		count += fcntl(fd, F_GETFD) >= 0;
-	return count;
-}
-
+/* What an input leaves open is found after some hundred of them. */
 static inline void look_for_leaks(void)
 {
 	static int inputs, first;

@@ -2,22 +2,10 @@
 /* A stream beside a scripted peer, on the soft device: the peer says and writes whatever the input says, while this side
  * makes calls that do not block. The peer connects, or is connected to. */
 #include "live.h"
+#include "hello.h"
 #include <infiniband/verbs.h>
 
 enum { HALF = 65536, RECEIVES = 64, SENDS = 256, WAIT_MS = 20000 };
-
-struct entry {
-	uint64_t address;
-	uint32_t key, length;
-};
-
-/* The private data of connect and accept. */
-struct hello {
-	uint8_t version, flags;
-	uint16_t credits;
-	uint8_t reserved[3], iomap;
-	struct entry targets, first;
-} __attribute__((packed));
 
 static struct peer {
 	struct rdma_event_channel *channel;

@@ -8,9 +8,11 @@
 
 use crate::address::{interface_name, ip_of_gid};
 use crate::library::{Libraries, check};
+use crate::overview::text_of;
 use crate::value::{Map, Table, Value};
 use rdma_sys::{ibv_context, ibv_device_attr, ibv_gid_entry, ibv_port_attr, ibv_port_state};
 use std::ffi::CStr;
+use std::fs::DirEntry;
 use std::io;
 use std::mem::{MaybeUninit, size_of};
 use std::net::{IpAddr, Ipv6Addr};
@@ -219,12 +221,7 @@ impl Device {
 
     /// What libibverbs opens for it.
     pub(crate) fn node(&self) -> Option<String> {
-        let folders = std::fs::read_dir("/sys/class/infiniband_verbs").ok()?;
-        let is_own = |folder: &std::fs::DirEntry| {
-            std::fs::read_to_string(folder.path().join("ibdev"))
-                .is_ok_and(|name| name.trim() == self.name)
-        };
-        let name = folders.flatten().find(is_own)?.file_name().into_string().ok()?;
+        let name = entry_with("/sys/class/infiniband_verbs", "ibdev", &self.name)?;
         Some(format!("/dev/infiniband/{name}"))
     }
 
@@ -280,13 +277,13 @@ fn hardware_address(gid: &[u8; 16]) -> String {
 
 /// The interface that has a hardware address: drivers of iWARP do not name it.
 fn interface_with(address: &str) -> Option<String> {
-    let folders = std::fs::read_dir("/sys/class/net").ok()?;
-    let has = |folder: &std::fs::DirEntry| {
-        std::fs::read_to_string(folder.path().join("address"))
-            .is_ok_and(|own| own.trim() == address)
-    };
-    let found = folders.flatten().find(has)?;
-    found.file_name().into_string().ok()
+    entry_with("/sys/class/net", "address", address)
+}
+
+/// The entry of a folder of sysfs whose file has this text.
+fn entry_with(folder: &str, file: &str, text: &str) -> Option<String> {
+    let has = |entry: &DirEntry| text_of(entry.path().join(file)).as_deref() == Some(text);
+    std::fs::read_dir(folder).ok()?.flatten().find(has)?.file_name().into_string().ok()
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use crate::value::{Map, Table, Value};
 use std::collections::BTreeSet;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
 use std::ptr::null_mut;
 
 pub(crate) const PORT_SPACE_TCP: u32 = 0x0106;
@@ -67,7 +68,7 @@ impl Drop for OwnId<'_> {
 }
 
 /// What a short file says.
-pub(crate) fn text_of(path: &str) -> Option<String> {
+pub(crate) fn text_of(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
 }
 

@@ -106,9 +106,7 @@ impl Map {
         self.0.push((key.to_owned(), value.into()));
         self
     }
-}
 
-impl Map {
     pub(crate) fn entries(self) -> Vec<(String, Value)> {
         self.0
     }

@@ -38,10 +38,7 @@ pub(crate) unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c
         if timeout != 0 {
             return poll_asleep(fds, count, timeout);
         }
-        if descriptors::is_unused() {
-            return original::poll(fds, count, timeout);
-        }
-        poll_known(fds, count, timeout)
+        poll_now(fds, count, timeout)
     }
 }
 
@@ -50,6 +47,14 @@ unsafe fn poll_asleep(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int 
     // SAFETY: the caller's.
     unsafe {
         let _asleep = asleep(fds, count);
+        poll_now(fds, count, timeout)
+    }
+}
+
+#[inline(always)]
+unsafe fn poll_now(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int {
+    // SAFETY: the caller's.
+    unsafe {
         if descriptors::is_unused() {
             return original::poll(fds, count, timeout);
         }

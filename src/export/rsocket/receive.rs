@@ -26,16 +26,31 @@ fn read<'a>(
     }
 }
 
-/// rrecv, where something is in the way of receiving at once. `length` as in `without_memory`.
+/// rrecv.
+///
+/// # Safety
+/// `buf` is writable for `len` bytes.
+#[inline(always)]
+unsafe fn read_at_once(fd: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe {
+        match at_once::receive(fd, buf.cast(), len, flags) {
+            Some(received) => received.map(|count| count as isize).into_c(),
+            None => read_one(fd, buf, len, flags),
+        }
+    }
+}
+
+/// rrecv, where something is in the way of receiving at once.
 ///
 /// # Safety
 /// `buf` is writable for `len` bytes.
 #[cold]
 #[inline(never)]
-unsafe fn read_one(fd: c_int, buf: *mut c_void, len: usize, length: usize, flags: c_int) -> isize {
+unsafe fn read_one(fd: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     // SAFETY: by contract.
     let buffers = || unsafe { Buffers::one(buf, len) };
-    read(fd, buffers, length, flags).into_c()
+    read(fd, buffers, len, flags).into_c()
 }
 
 /// As with TCP, what the socket has to say comes before EFAULT; with MSG_TRUNC `length` bytes of a
@@ -116,12 +131,7 @@ unsafe fn store_control(msg: &mut msghdr, control: &[u8]) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rrecv(socket: c_int, buf: *mut c_void, len: usize, flags: c_int) -> isize {
     // SAFETY: writable for `len` bytes, by the C contract.
-    unsafe {
-        match at_once::receive(socket, buf.cast(), len, flags) {
-            Some(received) => received.map(|count| count as isize).into_c(),
-            None => read_one(socket, buf, len, len, flags),
-        }
-    }
+    unsafe { read_at_once(socket, buf, len, flags) }
 }
 
 /// Receives data from an rsocket, with the address of the sender.
@@ -249,12 +259,7 @@ pub unsafe extern "C" fn rread(socket: c_int, buf: *mut c_void, count: usize) ->
         return find(socket).map(|_| 0_isize).into_c();
     }
     // SAFETY: writable for `count` bytes, by the C contract.
-    unsafe {
-        match at_once::receive(socket, buf.cast(), count, 0) {
-            Some(received) => received.map(|count| count as isize).into_c(),
-            None => read_one(socket, buf, count, 0, 0),
-        }
-    }
+    unsafe { read_at_once(socket, buf, count, 0) }
 }
 
 /// Reads data from an rsocket into several buffers.

@@ -27,6 +27,21 @@ fn send<'a>(
     }
 }
 
+/// rsend.
+///
+/// # Safety
+/// `buf` is readable for `len` bytes.
+#[inline(always)]
+unsafe fn send_at_once(fd: c_int, buf: *const c_void, len: usize, flags: c_int) -> isize {
+    // SAFETY: by contract.
+    unsafe {
+        match at_once::send(fd, buf.cast(), len, flags) {
+            Some(sent) => sent.map(|count| count as isize).into_c(),
+            None => send_one(fd, buf, len, flags),
+        }
+    }
+}
+
 /// rsend, where something is in the way of sending at once.
 ///
 /// # Safety
@@ -112,12 +127,7 @@ pub unsafe extern "C" fn rsend(
     flags: c_int,
 ) -> isize {
     // SAFETY: readable for `len` bytes, by the C contract.
-    unsafe {
-        match at_once::send(socket, buf.cast(), len, flags) {
-            Some(sent) => sent.map(|count| count as isize).into_c(),
-            None => send_one(socket, buf, len, flags),
-        }
-    }
+    unsafe { send_at_once(socket, buf, len, flags) }
 }
 
 /// Sends data on an rsocket to an address.
@@ -240,12 +250,7 @@ pub unsafe extern "C" fn rsendmsg(socket: c_int, msg: *const msghdr, flags: c_in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rwrite(socket: c_int, buf: *const c_void, count: usize) -> isize {
     // SAFETY: readable for `count` bytes, by the C contract.
-    unsafe {
-        match at_once::send(socket, buf.cast(), count, 0) {
-            Some(sent) => sent.map(|count| count as isize).into_c(),
-            None => send_one(socket, buf, count, 0),
-        }
-    }
+    unsafe { send_at_once(socket, buf, count, 0) }
 }
 
 /// Writes data to an rsocket from several buffers.

@@ -83,6 +83,14 @@ fn settle(device: &Device, options: &StreamOptions) -> Result<Sizes> {
     })
 }
 
+/// To send from: in the connection's own domain, or in the device's, where another one may have had it.
+fn send_region(id: &Id, own_domain: Option<&OwnedDomain>, length: usize) -> Result<Region> {
+    match own_domain {
+        Some(own) => pool::region_in(own.get(), length),
+        None => pool::send_region(&id.device()?, id.domain()?, length),
+    }
+}
+
 impl Endpoint {
     /// Makes everything for an id that is bound to a device, and posts the receives.
     pub(super) fn create(id: &'static Id, options: &StreamOptions) -> Result<Endpoint> {
@@ -107,10 +115,7 @@ impl Endpoint {
         let slots = if sizes.split { sizes.receive_queue as usize * MESSAGE_SIZE } else { 0 };
         // A key that no earlier peer has heard of.
         let receive = Region::register(domain, pool::pages(receive_length)?, REMOTE_WRITE)?;
-        let send = match &own_domain {
-            Some(own) => pool::region_in(own.get(), messages_at + slots)?,
-            None => pool::send_region(&device, domain, messages_at + slots)?,
-        };
+        let send = send_region(id, own_domain.as_deref(), messages_at + slots)?;
         let queue = pool::event_queue(&device, sizes.send_queue + sizes.receive_queue)?;
         // SAFETY: pointers and integers: valid when zero.
         let mut attr: ibv_qp_init_attr = unsafe { MaybeUninit::zeroed().assume_init() };
@@ -290,10 +295,7 @@ impl Endpoint {
     /// Makes the large send ring.
     pub(super) fn grow(&mut self) -> Result<()> {
         let length = self.sizes.send_buffer as usize;
-        self.large_send = Some(match &self.own_domain {
-            Some(own) => pool::region_in(own.get(), length)?,
-            None => pool::send_region(&self.id.device()?, self.id.domain()?, length)?,
-        });
+        self.large_send = Some(send_region(self.id, self.own_domain.as_deref(), length)?);
         self.send_size = self.sizes.send_buffer;
         Ok(())
     }

@@ -97,7 +97,7 @@ impl Link {
     #[inline(never)]
     pub(super) fn progress(&mut self) {
         let mut room = Room::new();
-        let mut rounds = 0;
+        let mut taken = 0;
         loop {
             let found = self.poll(&mut room);
             if found.len() > 0 {
@@ -109,8 +109,8 @@ impl Link {
             // An honest peer has no more in flight than its credits and a few control messages; one
             // that never stops must not keep the caller here.
             let sizes = self.endpoint.sizes();
-            rounds += BATCH;
-            if rounds > 2 * (sizes.send_queue + sizes.receive_queue) as usize {
+            taken += BATCH;
+            if taken > 2 * (sizes.send_queue + sizes.receive_queue) as usize {
                 self.break_off("messages without end, beyond its credits");
                 break;
             }
